@@ -1,0 +1,284 @@
+"""The gate's contract: `gate.json`, and every path, name, label and port that two programs of the gate share.
+
+The plan (ring 3) writes `gate.json` and the manifests; the coordinator and the judge read it inside the cluster. Both
+import the words from here, so that none is written twice. Everything is plain data; units stand in the names.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from gpufabric.validation.reader import Reader
+
+VERSION: Final = 1
+"""Of gate.json, of the judge's measurement and of verdict.json. Another number is an error, never guessed at."""
+
+# --- labels, annotations, names ---
+LABEL_VALIDATED: Final = "gpufabric.dev/validated"
+"""Node label: pass | fail | unknown. Only `pass` opens the node; no label = not validated. Written by the coordinator only."""
+ANNOTATION_VALIDATION: Final = "gpufabric.dev/validation"
+"""Node annotation, JSON: outcome, stack, group, busbw_gbytes_per_s, floor_busbw_gbytes_per_s, at, fingerprint, boot_id."""
+FIELD_MANAGER: Final = "gpufabric-gate"
+CONTAINER_COORDINATOR: Final = "coordinator"
+CONTAINER_RANK: Final = "rank"
+CONTAINER_JUDGE: Final = "judge"
+EVENT_REASON_PROGRESS: Final = "GateProgress"
+VERDICT_KEY: Final = "verdict.json"
+OUTPUT_KEY: Final = "output.txt"
+OUTCOMES: Final = ("pass", "fail", "unknown", "pending")
+EXIT_CODES: Final[Mapping[str, int]] = {"pass": 0, "pending": 0, "fail": 2, "unknown": 3}
+"""The coordinator's exit code for each outcome; a non-zero code makes `pulumi up` fail."""
+TERMINATION_MESSAGE_BYTES: Final = 4096
+"""The kubelet keeps this much of a termination message (Kubernetes documentation, Determine the Reason for Pod Failure)."""
+OUTPUT_TAIL_BYTES: Final = 64 * 1024
+
+# --- paths ---
+ROOT: Final = "/gate"
+LIB_DIR: Final = "/gate/lib"
+PACKAGE_DIR: Final = "/gate/lib/gpufabric/validation"
+PLAN_DIR: Final = "/gate/plan"
+GATE_FILE: Final = "/gate/plan/gate.json"
+SHARED_DIR: Final = "/gate/shared"
+KEY_DIR: Final = "/gate/key"
+TERMINATION_LOG: Final = "/dev/termination-log"
+
+COORDINATOR_COMMAND: Final = ("python3", "-m", "gpufabric.validation.coordinator")
+JUDGE_COMMAND: Final = ("python3", "-m", "gpufabric.validation.sidecar")
+RANK_COMMAND: Final = ("/bin/sh", "/gate/lib/gpufabric/validation/rank.sh")
+
+# --- environment ---
+ENV_INDEX: Final = "JOB_COMPLETION_INDEX"
+ENV_PYTHONPATH: Final = "PYTHONPATH"
+ENV_ROOT: Final = "GATE_ROOT"
+ENV_NODES: Final = "GATE_NODES"
+ENV_RANKS_PER_NODE: Final = "GATE_RANKS_PER_NODE"
+ENV_HOST_PREFIX: Final = "GATE_HOST_PREFIX"
+ENV_SERVICE: Final = "GATE_SERVICE"
+ENV_START_SECONDS: Final = "GATE_START_SECONDS"
+ENV_BENCHMARK_SECONDS: Final = "GATE_BENCHMARK_SECONDS"
+ENV_MIN_BYTES: Final = "GATE_MIN_BYTES"
+ENV_MAX_BYTES: Final = "GATE_MAX_BYTES"
+ENV_FACTOR: Final = "GATE_FACTOR"
+ENV_INTERFACE: Final = "GATE_INTERFACE"
+ENV_SSH_PORT: Final = "GATE_SSH_PORT"
+ENV_KEY_PORT: Final = "GATE_KEY_PORT"
+ENV_DEADLINE_SECONDS: Final = "GATE_DEADLINE_SECONDS"
+ENV_TERMINATION_LOG: Final = "GATE_TERMINATION_LOG"
+ENV_BENCHMARK: Final = "GATE_BENCHMARK"
+"""Command that replaces the default benchmark; split by the shell at blanks, gets no arguments added."""
+ENV_FORWARD: Final = "GATE_FORWARD"
+"""Names (separated by blanks) of further variables that mpirun hands to every rank."""
+SSH_PORT: Final = 2222
+KEY_PORT: Final = 8022
+
+# --- permissions ---
+NAMESPACE_RULES: Final = (
+    {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "create", "delete"]},
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
+    {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
+    {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "patch"]},
+    {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
+)
+"""Rules of the coordinator's Role in its namespace: exactly what it calls (server-side apply needs create and patch)."""
+CLUSTER_RULES: Final = ({"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "patch"]},)
+"""Rules of the coordinator's ClusterRole: nodes are not namespaced."""
+
+
+class ContractError(ValueError):
+    """gate.json is not what the contract says; the message lists every problem as `path: problem`."""
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What the judge holds the benchmark's output against.
+
+    Sizes in bytes; bandwidths in 1e9 bytes per second (nccl-tests' unit). `transport_regex`: a line of the output must
+    match it, or None where no transport is printed. `plausible_busbw_gbytes_per_s`: a value above three times this is
+    absurd, hence unknown; None = no ceiling is known (NIC rate would be wrong: NVLS and in-network reduction exceed it).
+    """
+
+    backend: str
+    collective: str
+    ranks: int
+    ranks_per_node: int
+    min_bytes: int
+    max_bytes: int
+    factor: int
+    floor_busbw_gbytes_per_s: float
+    floor_source: str
+    transport_regex: str | None = None
+    plausible_busbw_gbytes_per_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of the gate's objects in its namespace; fixed by the plan, so that a killed `up` finds what it made."""
+
+    coordinator_job: str
+    rank_job: str
+    service: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """Seconds: wait for nodes; for all rank pods to run; for the benchmark (inside rank.sh); for the rank Job as a whole."""
+
+    nodes_s: int
+    ranks_start_s: int
+    benchmark_s: int
+    rank_job_s: int
+
+
+@dataclass(frozen=True)
+class Gate:
+    """gate.json. `nodes` means exactly that many; `run` is the user's counter; `fingerprint` a hash of what is validated.
+
+    `stand_ins`: sentences on what is not the real thing here (a CPU pod for a GPU pod, ...); the verdict repeats them.
+    `rank_job`: a complete batch/v1 Job; the coordinator adds only the ownerReference.
+    """
+
+    stack: str
+    group: str
+    namespace: str
+    nodes: int
+    node_selector: Mapping[str, str]
+    wait_for_nodes: bool
+    run: int
+    fingerprint: str
+    image: str
+    expectation: Expectation
+    names: Names
+    timeouts: Timeouts
+    rank_job: Mapping[str, Any]
+    stand_ins: tuple[str, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object that `parse` reads back to an equal Gate."""
+        out: dict[str, Any] = {"version": VERSION, **self.__dict__}
+        out["node_selector"] = dict(self.node_selector)
+        out["rank_job"] = dict(self.rank_job)
+        out["stand_ins"] = list(self.stand_ins)
+        for part in ("expectation", "names", "timeouts"):
+            out[part] = dict(out[part].__dict__)
+        return out
+
+
+def rank_environment(
+    *,
+    nodes: int,
+    ranks_per_node: int,
+    host_prefix: str,
+    service: str,
+    start_s: int,
+    benchmark_s: int,
+    deadline_s: int,
+    min_bytes: int,
+    max_bytes: int,
+    factor: int,
+    interface: str,
+) -> dict[str, str]:
+    """Environment of `rank` and `judge`. `deadline_s`: after that the judge gives up (keep it below the Job's deadline)."""
+    return {
+        ENV_PYTHONPATH: LIB_DIR,
+        ENV_NODES: str(nodes),
+        ENV_RANKS_PER_NODE: str(ranks_per_node),
+        ENV_HOST_PREFIX: host_prefix,
+        ENV_SERVICE: service,
+        ENV_START_SECONDS: str(start_s),
+        ENV_BENCHMARK_SECONDS: str(benchmark_s),
+        ENV_DEADLINE_SECONDS: str(deadline_s),
+        ENV_MIN_BYTES: str(min_bytes),
+        ENV_MAX_BYTES: str(max_bytes),
+        ENV_FACTOR: str(factor),
+        ENV_INTERFACE: interface,
+        ENV_SSH_PORT: str(SSH_PORT),
+        ENV_KEY_PORT: str(KEY_PORT),
+    }
+
+
+def shipped_files() -> dict[str, str]:
+    """File name -> text of everything that belongs into /gate/lib/gpufabric/validation (the ConfigMap's data)."""
+    here = Path(__file__).parent
+    return {path.name: path.read_text("utf-8") for path in sorted(here.iterdir()) if path.suffix in {".py", ".sh"}}
+
+
+def parse(text: str) -> Gate:
+    """gate.json's text -> Gate. Raises ContractError with every problem found, one per line."""
+    try:
+        raw = json.loads(text)
+    except ValueError as error:
+        raise ContractError(f"gate.json: not JSON: {error}") from None
+    if not isinstance(raw, dict):
+        raise ContractError("gate.json: must be an object")
+    if raw.get("version") != VERSION:
+        raise ContractError(f"gate.json: version {raw.get('version')!r}; this program reads version {VERSION}")
+    read = _GateReader()
+    gate = read.gate(raw)
+    if read.problems:
+        raise ContractError("\n".join(read.problems))
+    return gate
+
+
+class _GateReader(Reader):
+    def gate(self, raw: Mapping[str, Any]) -> Gate:
+        known = set(Gate.__dataclass_fields__) | {"version"}
+        self.problems += [f"{key}: unknown key" for key in sorted(set(raw) - known)]
+        selector = self.take(raw, "node_selector", dict, "")
+        if selector is not None and (not selector or not all(isinstance(v, str) for v in selector.values())):
+            self.problems.append("node_selector: must map at least one label to a string")
+        stand_ins = self.take(raw, "stand_ins", list, "") if "stand_ins" in raw else []
+        return Gate(
+            **{key: self.text(raw, key, "") for key in ("stack", "group", "namespace", "fingerprint", "image")},
+            nodes=self.number(raw, "nodes", ""),
+            node_selector=selector or {},
+            wait_for_nodes=bool(self.take(raw, "wait_for_nodes", bool, "")),
+            run=self.number(raw, "run", "", least=0),
+            expectation=self.expectation(self.take(raw, "expectation", dict, "") or {}),
+            names=Names(**self.texts(raw, "names", Names)),
+            timeouts=Timeouts(**self.numbers(raw, "timeouts", Timeouts)),
+            rank_job=self.rank_job(self.take(raw, "rank_job", dict, "") or {}),
+            stand_ins=tuple(str(each) for each in stand_ins or []),
+        )
+
+    def expectation(self, raw: Mapping[str, Any]) -> Expectation:
+        at = "expectation."
+        self.problems += [f"{at}{key}: unknown key" for key in sorted(set(raw) - set(Expectation.__dataclass_fields__))]
+        out = Expectation(
+            backend=self.text(raw, "backend", at),
+            collective=self.text(raw, "collective", at),
+            floor_source=self.text(raw, "floor_source", at),
+            ranks=self.number(raw, "ranks", at),
+            ranks_per_node=self.number(raw, "ranks_per_node", at),
+            min_bytes=self.number(raw, "min_bytes", at),
+            max_bytes=self.number(raw, "max_bytes", at),
+            factor=self.number(raw, "factor", at, least=2),
+            floor_busbw_gbytes_per_s=self.real(raw, "floor_busbw_gbytes_per_s", at) or 0.0,
+            transport_regex=None if raw.get("transport_regex") is None else self.text(raw, "transport_regex", at),
+            plausible_busbw_gbytes_per_s=self.real(raw, "plausible_busbw_gbytes_per_s", at, optional=True),
+        )
+        if out.min_bytes > out.max_bytes:
+            self.problems.append(f"{at}min_bytes: {out.min_bytes} is above max_bytes {out.max_bytes}")
+        if out.transport_regex is not None:
+            try:
+                re.compile(out.transport_regex)
+            except re.error as error:
+                self.problems.append(f"{at}transport_regex: not a regular expression: {error}")
+        return out
+
+    def rank_job(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        parts = (raw.get("metadata"), raw.get("spec"))
+        if raw and (raw.get("kind") != "Job" or not all(isinstance(part, dict) for part in parts)):
+            self.problems.append("rank_job: must be a batch/v1 Job with metadata and spec")
+        return raw
+
+    def texts(self, raw: Mapping[str, Any], key: str, kind: type[Names]) -> dict[str, str]:
+        part = self.take(raw, key, dict, "") or {}
+        return {name: self.text(part, name, f"{key}.") for name in kind.__dataclass_fields__}
+
+    def numbers(self, raw: Mapping[str, Any], key: str, kind: type[Timeouts]) -> dict[str, int]:
+        part = self.take(raw, key, dict, "") or {}
+        return {name: self.number(part, name, f"{key}.") for name in kind.__dataclass_fields__}
