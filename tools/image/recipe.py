@@ -1,0 +1,40 @@
+"""What goes into an image (images.toml), and where the finished archive lies in the cache."""
+
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.folders import cache_folder
+
+HERE = Path(__file__).resolve().parent
+# A change to any of these yields another image.
+SOURCES = ("images.toml", "archive.py", "build.py", "pause.c")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One table of images.toml."""
+
+    key: str
+    name: str
+    version: str
+    packages: tuple[str, ...]
+    excluded_paths: tuple[str, ...]
+
+    @property
+    def reference(self) -> str:
+        """What a pod spec says."""
+        return f"{self.name}:{self.version}"
+
+    @property
+    def archive(self) -> Path:
+        """The docker archive; it appears by a rename, so if it exists it is whole."""
+        digest = hashlib.sha256(b"\0".join((HERE / source).read_bytes() for source in SOURCES)).hexdigest()
+        return cache_folder() / "images" / f"{self.key}-{self.version}-{digest[:12]}.tar"
+
+
+def read_recipe(key: str) -> Recipe:
+    """The recipe of `gate` or `pause`."""
+    row = tomllib.loads((HERE / "images.toml").read_text())[key]
+    return Recipe(key, row["name"], row["version"], tuple(row.get("packages", ())), tuple(row.get("excluded_paths", ())))
