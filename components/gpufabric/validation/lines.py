@@ -146,7 +146,7 @@ def layout(line: str, units: str = "") -> Layout | None:
 
 
 def row(line: str, known: Layout | None = None) -> Row | None:
-    """The data row in a cleaned line, or None. `known`: the header's layout; else the usual widths are tried (4; -I: 8)."""
+    """The data row in a cleaned line, or None. `known`: the header's layout; else 4 and 8 (-I) per side."""
     if line.lstrip().startswith("#"):
         return None
     tokens = _LABEL.sub(" ", line).split()
