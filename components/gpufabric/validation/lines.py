@@ -98,7 +98,7 @@ def split(text: str) -> list[str]:
 
 
 def clean(line: str) -> str:
-    """The line without ANSI sequences and without the labels of srun, mpirun, hydra, torchrun and kubectl (stacked ones too)."""
+    """The line without ANSI sequences and without the labels of srun, mpirun, hydra, torchrun and kubectl (stacked too)."""
     line = _ANSI.sub("", line[:_MAX_LINE])
     for _ in range(4):
         match = _PREFIX.match(line)
@@ -146,7 +146,7 @@ def layout(line: str, units: str = "") -> Layout | None:
 
 
 def row(line: str, known: Layout | None = None) -> Row | None:
-    """The data row in a cleaned line, or None. `known`: the header's layout; else 4 and 8 (-I) per side."""
+    """The data row in a cleaned line, or None. `known`: the header's layout; without it 4 or 8 (-I) columns a side."""
     if line.lstrip().startswith("#"):
         return None
     tokens = _LABEL.sub(" ", line).split()

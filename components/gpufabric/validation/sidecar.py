@@ -1,0 +1,264 @@
+"""The small container beside each rank (our image, no token): hands the public key round; on index 0 judges the output.
+
+Index 0 serves only `shared/id.pub`, as /key, on GATE_KEY_PORT; prints the benchmark's output to stdout as it grows (the
+coordinator reads this log for progress); when `shared/exit-code` is there, or GATE_DEADLINE_SECONDS have passed, or on
+SIGTERM, it judges and leaves the Measurement as its termination message. Exit 0 whatever the outcome: that is in the message.
+Other indices fetch the key, write `shared/authorized_keys` and end: 0, or 1 with the reason as termination message.
+"""
+
+import os
+import re
+import signal
+import socket
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from gpufabric.validation import contract
+from gpufabric.validation.judge import judge
+from gpufabric.validation.measurement import Measurement
+
+_KEY: Final = re.compile(r"(?:ssh-ed25519|ssh-rsa|ecdsa-sha2-[a-z0-9-]+) [A-Za-z0-9+/]+={0,3}(?: [\x20-\x7e]*)?")
+_MAX_KEY_BYTES: Final = 8192
+_HEAD_BYTES: Final = 2 << 20
+_TAIL_BYTES: Final = 6 << 20
+_POLL_SECONDS: Final = 0.2
+_RETRY_SECONDS: Final = 0.5
+_DEFAULT_DEADLINE_SECONDS: Final = 3600.0
+
+
+class SidecarError(Exception):
+    """A reason why this container cannot do its part; the text is its termination message."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where this container finds and leaves things, from its environment (`contract.rank_environment`)."""
+
+    index: int
+    shared: Path
+    plan: Path
+    termination_log: Path
+    key_url: str
+    key_port: int
+    deadline_s: float
+
+    @staticmethod
+    def of(environment: Mapping[str, str]) -> "Place":
+        """Raises SidecarError for a missing or malformed variable."""
+        root = Path(environment.get(contract.ENV_ROOT, contract.ROOT))
+
+        def whole(name: str, default: float | None = None) -> float:
+            text = environment.get(name, "")
+            if text.isascii() and text.isdigit():
+                return float(text)
+            if default is not None and not text:
+                return default
+            raise SidecarError(f"{name} is {text!r}, not a whole number")
+
+        port = int(whole(contract.ENV_KEY_PORT, contract.KEY_PORT))
+        first = f"{environment.get(contract.ENV_HOST_PREFIX, '')}-0.{environment.get(contract.ENV_SERVICE, '')}"
+        return Place(
+            index=int(whole(contract.ENV_INDEX)),
+            shared=root / Path(contract.SHARED_DIR).relative_to(contract.ROOT),
+            plan=root / Path(contract.GATE_FILE).relative_to(contract.ROOT),
+            termination_log=Path(environment.get(contract.ENV_TERMINATION_LOG, contract.TERMINATION_LOG)),
+            key_url=f"http://{first}:{port}/key",
+            key_port=port,
+            deadline_s=whole(contract.ENV_DEADLINE_SECONDS, _DEFAULT_DEADLINE_SECONDS),
+        )
+
+
+def public_key(text: str) -> str:
+    """The one public key line in the text. Raises SidecarError for anything else: it goes into authorized_keys."""
+    line = text.strip("\r\n")
+    if len(text) > _MAX_KEY_BYTES or not _KEY.fullmatch(line):
+        raise SidecarError("what was served as the public key is not one public key line")
+    return line
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write beside and rename, so that nobody reads half of it."""
+    beside = path.with_name(path.name + ".tmp")
+    beside.write_text(text, "utf-8")
+    beside.replace(path)
+
+
+def authorize(place: Place, key: str) -> None:
+    """Let the key log in here: commands only, nothing forwarded."""
+    write_whole(place.shared / "authorized_keys", f"restrict {public_key(key)}\n")
+
+
+class KeyServer(ThreadingHTTPServer):
+    """Serves the public key file and nothing else: 503 until it is there, 404 for other paths."""
+
+    daemon_threads = True
+    address_family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+
+    def __init__(self, port: int, key_file: Path) -> None:
+        self.key_file = key_file
+        super().__init__(("", port), _KeyHandler)
+
+    def server_bind(self) -> None:
+        """Both address families on one socket: clusters may be IPv4, IPv6 or both."""
+        if self.address_family == socket.AF_INET6:
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
+
+
+class _KeyHandler(BaseHTTPRequestHandler):
+    timeout = 10
+    server: KeyServer
+
+    def do_GET(self) -> None:
+        status, body = 404, b""
+        if self.path == "/key":
+            try:
+                status, body = 200, self.server.key_file.read_bytes()
+            except OSError:
+                status = 503
+        self.send_response(status)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # http.server's name
+        """Silent: the log is the benchmark's output."""
+
+
+def fetch_key(url: str, deadline_s: float) -> str:
+    """Ask until it is served. Raises SidecarError with the last error after the deadline."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy from the environment is not for peers
+    end, last = time.monotonic() + deadline_s, ""
+    while True:
+        try:
+            with opener.open(url, timeout=5) as answer:
+                text: str = answer.read(_MAX_KEY_BYTES + 1).decode("ascii", "replace")
+            return public_key(text)
+        except (OSError, ValueError, SidecarError) as error:
+            last = str(error)
+        if time.monotonic() >= end:
+            raise SidecarError(f"no public key from {url} within {deadline_s:g} s: {last}")
+        time.sleep(min(_RETRY_SECONDS, max(0.0, end - time.monotonic())))
+
+
+class Output:
+    """The benchmark's output file, echoed to stdout line by line while it grows."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.at = 0
+        self.rest = b""
+
+    def echo(self, *, last: bool = False) -> None:
+        """Print the whole lines that came since; with `last` also an unfinished one."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.at)
+                new = file.read(_TAIL_BYTES)
+        except OSError:
+            return
+        self.at += len(new)
+        *whole, self.rest = (self.rest + new).split(b"\n")
+        if last and self.rest:
+            whole.append(self.rest)
+            self.rest = b""
+        for line in whole:
+            print(line.decode("utf-8", "replace"))
+        sys.stdout.flush()
+
+    def text(self) -> str:
+        """The output; of a very long one the beginning (rank list) and the end (rows, footer)."""
+        try:
+            with self.path.open("rb") as file:
+                head = file.read(_HEAD_BYTES)
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(len(head), size - _TAIL_BYTES))
+                return (head + file.read(_TAIL_BYTES)).decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+
+def small(path: Path) -> str:
+    """A small text file; empty where it is not there."""
+    try:
+        return path.read_text("utf-8", "replace")[:4000].strip()
+    except OSError:
+        return ""
+
+
+def verdict(place: Place, output: str, stopped: str) -> Measurement:
+    """Judge what is there. `stopped`: why the benchmark was not waited for to its end, if so."""
+    try:
+        gate = contract.parse(place.plan.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        return Measurement("unknown", f"the judge cannot read the plan: {error}")
+    text = small(place.shared / "exit-code")
+    code = int(text) if text.isascii() and text.isdigit() else None
+    found = judge(output, gate.expectation, exit_code=code, error=small(place.shared / "error"))
+    if code is None and found.outcome != "fail":
+        return Measurement(**{**found.__dict__, "outcome": "unknown", "reason": f"{stopped or 'no exit code'}; {found.reason}"})
+    return found
+
+
+def first(place: Place, stop: threading.Event) -> None:
+    """Index 0, from the key to the verdict."""
+    end = time.monotonic() + place.deadline_s
+    output, key_file, reason = Output(place.shared / "output"), place.shared / "id.pub", ""
+    server = KeyServer(place.key_port, key_file)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    try:
+        authorized = False
+        while not (place.shared / "exit-code").exists():
+            if stop.is_set() or time.monotonic() >= end:
+                asked = "the pod was stopped (SIGTERM) before the benchmark ended"
+                reason = asked if stop.is_set() else f"the benchmark did not end within {place.deadline_s:g} s"
+                break
+            if not authorized and key_file.exists():
+                authorize(place, key_file.read_text("ascii", "replace"))
+                authorized = True
+            output.echo()
+            stop.wait(_POLL_SECONDS)
+        output.echo(last=True)
+        place.termination_log.write_text(verdict(place, output.text(), reason).to_json(), "utf-8")
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def main(environment: Mapping[str, str], stop: threading.Event) -> int:
+    """Do this container's part; returns the exit code."""
+    log = Path(environment.get(contract.ENV_TERMINATION_LOG, contract.TERMINATION_LOG))
+    try:
+        place = Place.of(environment)
+        if place.index == 0:
+            first(place, stop)
+        else:
+            authorize(place, fetch_key(place.key_url, place.deadline_s))
+    except (SidecarError, OSError) as error:
+        print(f"sidecar: {error}", file=sys.stderr)
+        log.write_text(Measurement("unknown", f"the judge failed: {error}").to_json(), "utf-8")
+        return 1
+    except Exception as error:  # noqa: BLE001  # whatever it is, the coordinator must learn of it
+        log.write_text(Measurement("unknown", f"internal error in the judge, please report it: {error!r}").to_json(), "utf-8")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    stop_asked = threading.Event()
+
+    def _stop(_signal: int, _frame: FrameType | None) -> None:
+        stop_asked.set()
+
+    signal.signal(signal.SIGTERM, _stop)
+    sys.exit(main(os.environ, stop_asked))
