@@ -30,6 +30,7 @@ _TIMEOUT_CODES: Final = (124, 137)
 @dataclass(frozen=True)
 class _Finding:
     outcome: str
+    cause: str
     reason: str
 
 
@@ -46,6 +47,7 @@ def judge(output: str, expectation: Expectation, *, exit_code: int | None = None
     side = judged.out_of_place if judged else None
     return Measurement(
         outcome=finding.outcome,
+        cause=finding.cause,
         reason=finding.reason,
         ranks=_ranks_seen(parsed, judged, expectation),
         size_bytes=judged.size_bytes if judged else None,
@@ -60,27 +62,31 @@ def judge(output: str, expectation: Expectation, *, exit_code: int | None = None
 
 def _finding(parsed: Table, judged: Row | None, wanted: Expectation, exit_code: int | None, error: str) -> _Finding:
     if bad := _corruption(parsed):
-        return _Finding("fail", bad)
+        return _Finding("fail", "wrong_sums", bad)
     if missing := _incomplete(parsed, judged, wanted, exit_code, error):
-        return _Finding("unknown", missing)
+        return _Finding("unknown", "incomplete", missing)
     if judged is None:  # _incomplete has said so already
-        return _Finding("unknown", "no row of the requested size")
+        return _Finding("unknown", "incomplete", "no row of the requested size")
     if wrong := _inconsistent(parsed, judged, wanted):
-        return _Finding("unknown", wrong)
+        return _Finding("unknown", "inconsistent", wrong)
     bad_transport = _transport(parsed, wanted)
     busbw = _busbw(judged, wanted)
     measured = f"busbw {_figure(busbw)} GB/s at {size_text(judged.size_bytes)}"
     floor = f"{_figure(wanted.floor_busbw_gbytes_per_s)} GB/s"
     if busbw < wanted.floor_busbw_gbytes_per_s:
         also = f"; {bad_transport.reason}" if bad_transport else ""
-        return _Finding("fail", f"{measured} is below the floor of {floor}{also}")
+        return _Finding(
+            "fail", bad_transport.cause if bad_transport else "slow", f"{measured} is below the floor of {floor}{also}"
+        )
     if bad_transport:
         return bad_transport
     if exit_code:
         return _Finding(
-            "unknown", f"the table is complete and good ({measured}), but the benchmark ended with exit code {exit_code}"
+            "unknown",
+            "transport",
+            f"the table is complete and good ({measured}), but the benchmark ended with exit code {exit_code}",
         )
-    return _Finding("pass", f"{measured}, at least {floor}")
+    return _Finding("pass", "", f"{measured}, at least {floor}")
 
 
 def _corruption(parsed: Table) -> str:
@@ -218,13 +224,17 @@ def _transport(parsed: Table, wanted: Expectation) -> _Finding | None:
     for line in parsed.transport:
         fallback = _SOCKET.search(line) or (_NO_PLUGIN.search(line) and not pattern.search("NET/IB"))
         if fallback and not pattern.search(line):
-            return _Finding("fail", f"wrong transport: {line!r} (wanted /{wanted.transport_regex}/)")
+            return _Finding("fail", "transport", f"wrong transport: {line!r} (wanted /{wanted.transport_regex}/)")
     if any(pattern.search(line) for line in parsed.transport):
         return None
     if parsed.transport:
-        return _Finding("fail", f"wrong transport: no line matches /{wanted.transport_regex}/; seen: {parsed.transport[0]!r}")
+        return _Finding(
+            "fail", "transport", f"wrong transport: no line matches /{wanted.transport_regex}/; seen: {parsed.transport[0]!r}"
+        )
     return _Finding(
-        "unknown", f"the output says nothing of the transport (NCCL_DEBUG=INFO?); wanted /{wanted.transport_regex}/"
+        "unknown",
+        "transport",
+        f"the output says nothing of the transport (NCCL_DEBUG=INFO?); wanted /{wanted.transport_regex}/",
     )
 
 

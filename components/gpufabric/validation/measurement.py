@@ -19,6 +19,8 @@ _OPTIONAL: Final = ("ranks", "size_bytes", "busbw_gbytes_per_s", "algbw_gbytes_p
 class Measurement:
     """Outcome (pass | fail | unknown) of one benchmark run, why, and the numbers behind it.
 
+    `cause`, for the advice that goes with the reason: slow | wrong_sums | transport | incomplete | inconsistent | exit_code,
+    or empty.
     `ranks`: seen in the output. `size_bytes`: the size that was judged; busbw and algbw are its out-of-place numbers.
     `latency_us`: time of the smallest size. `exit_code`: the benchmark's, as rank.sh reported it. `hosts`: as the ranks
     call themselves. None = not known.
@@ -26,6 +28,7 @@ class Measurement:
 
     outcome: str
     reason: str
+    cause: str = ""
     ranks: int | None = None
     size_bytes: int | None = None
     busbw_gbytes_per_s: float | None = None
@@ -68,6 +71,7 @@ def parse(text: str) -> Measurement | None:
     return Measurement(
         outcome=raw["outcome"],
         reason=str(raw.get("reason", "")),
+        cause=str(raw.get("cause", "")),
         hosts=tuple(str(each) for each in hosts) if isinstance(hosts, list) else (),
         table=tuple(_cells(row) for row in table if isinstance(row, list)) if isinstance(table, list) else (),
         **{key: _number(raw.get(key)) for key in _OPTIONAL},

@@ -1,0 +1,145 @@
+"""The gate's coordinator: the program of the Job that Pulumi follows.
+
+Finds the group's nodes, closes them, makes the rank Job, follows it, labels the nodes, writes the verdict ConfigMap and leaves one
+message for a human as its termination message. Exit 0 pass or pending, 2 fail, 3 unknown (`contract.EXIT_CODES`).
+"""
+
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from gpufabric.validation import contract, ending, nodes, report
+from gpufabric.validation.api import Api, ApiError, path
+from gpufabric.validation.ending import Ending, Stopped, Undecided
+from gpufabric.validation.nodes import Group
+from gpufabric.validation.ranks import Pace, Ranks, check_placement
+
+
+class Coordinator:
+    """One run of one gate."""
+
+    def __init__(self, api: Api, gate: contract.Gate, pace: Pace) -> None:
+        self.api, self.gate, self.pace = api, gate, pace
+        self.group: Group | None = None
+        self.ranks: Ranks | None = None
+        self.started_at = report.now()
+
+    def run(self) -> Ending:
+        """From the nodes to the recorded outcome. Raises nothing but Stopped."""
+        try:
+            found = self._measure()
+        except Undecided as undecided:
+            found = Ending(undecided.outcome, undecided.reason, undecided.fix, undecided.nodes)
+        except ApiError as error:
+            found = ending.of_api_error(error, self._names())
+        except Exception as error:  # noqa: BLE001  # whatever it is, the message must say so
+            traceback.print_exc()
+            found = ending.of_internal_error(error, self._names())
+        return self._record(found)
+
+    def _measure(self) -> Ending:
+        job = self.api.get(path("jobs", self.gate.names.coordinator_job, namespace=self.gate.namespace, group="batch"))
+        say = report.Events(self.api, self.gate.namespace, job).say
+        group = nodes.wait_for_group(self.api, self.gate, say, self.pace.poll)
+        self.group = group
+        say(
+            f"validating {nodes.count(len(group.names), 'node')}: {nodes.listed(group.names)}; they are closed to jobs until it passes"
+        )
+        nodes.close(self.api, [node.name for node in (*group.members, *group.surplus)])
+        ranks = Ranks(self.api, self.gate, group, say, self.pace)
+        ranks.remove_leftover()
+        self.ranks = ranks
+        ranks.create(job)
+        say(f"rank Job {self.gate.names.rank_job} created")
+        followed = ranks.follow()
+        check_placement(followed, group)
+        nodes.check_unchanged(group, nodes.find(self.api, self.gate.node_selector))
+        return ending.of_measurement(followed.measurement, group.names)
+
+    def _names(self) -> tuple[str, ...]:
+        return self.group.names if self.group else ()
+
+    def _record(self, found: Ending) -> Ending:
+        """Labels first, then the ConfigMap. What cannot be recorded is no pass: then the nodes are closed again."""
+        output = self.ranks.output() if self.ranks else ""
+        try:
+            self._write(found, output)
+        except ApiError as error:
+            refused = ending.of_api_error(error, found.nodes)
+            reason = f"{found.reason}; the outcome ({found.outcome}) could not be recorded: {refused.reason}"
+            found = Ending("unknown", reason, refused.fix, found.nodes, found.measurement)
+            for step in (self._close, lambda: self._write(found, output)):
+                try:
+                    step()
+                except ApiError as again:
+                    print(f"not recorded: {again}", flush=True)
+        if self.ranks is not None:
+            try:
+                self.ranks.delete()  # the nodes' accelerators are free again
+            except ApiError as error:
+                print(f"the rank Job was not deleted: {error}", flush=True)
+        return found
+
+    def _close(self) -> None:
+        nodes.close(self.api, self._names())
+
+    def _write(self, found: Ending, output: str) -> None:
+        if self.group is not None and found.outcome != "pending":
+            nodes.mark(self.api, self.group, found.outcome, report.annotation(self.gate, found))
+        verdict = json.dumps(report.verdict(self.gate, found, self.started_at), separators=(",", ":"))
+        name, namespace = self.gate.names.verdict, self.gate.namespace
+        body: dict[str, Any] = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": namespace, "labels": {"app.kubernetes.io/managed-by": "gpufabric"}},
+            "data": {contract.VERDICT_KEY: verdict, contract.OUTPUT_KEY: output},
+        }
+        self.api.apply(path("configmaps", name, namespace=namespace), body, contract.FIELD_MANAGER)
+
+
+def main(environment: Mapping[str, str], api: Api | None = None, pace: Pace | None = None) -> int:
+    """Run the gate that `gate.json` describes; returns the exit code. `api` and `pace` are given by tests only."""
+    root = Path(environment.get(contract.ENV_ROOT, contract.ROOT))
+    log = Path(environment.get(contract.ENV_TERMINATION_LOG, contract.TERMINATION_LOG))
+    try:
+        gate = contract.parse((root / Path(contract.GATE_FILE).relative_to(contract.ROOT)).read_text("utf-8"))
+    except (OSError, contract.ContractError) as error:
+        problems = "; ".join(str(error).splitlines())
+        return _leave(
+            log, f"UNKNOWN: the gate cannot read its plan: {problems}.\nNext: please report this mistake in gpufabric.", 3
+        )
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise Stopped
+
+    previous = signal.signal(signal.SIGTERM, stop)
+    try:
+        found = Coordinator(api or Api.in_cluster(), gate, pace or Pace()).run()
+    except Stopped:
+        # Nothing to clean up: the rank Job is owned by our Job, and the nodes were closed before anything was measured.
+        text = f"UNKNOWN {gate.group}: the coordinator was stopped (SIGTERM) before it had a verdict.\nNext: run `pulumi up` again."
+        return _leave(log, text, contract.EXIT_CODES["unknown"])
+    except ApiError as error:
+        found = ending.of_api_error(error)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    return _leave(log, report.message(gate, found), contract.EXIT_CODES[found.outcome])
+
+
+def _leave(log: Path, text: str, code: int) -> int:
+    print(text, flush=True)
+    try:
+        log.write_text(text, "utf-8")
+    except OSError as error:
+        print(f"{log}: {error}", file=sys.stderr, flush=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(os.environ))

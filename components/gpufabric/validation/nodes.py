@@ -1,0 +1,143 @@
+"""The group's nodes: find them, close them, mark them with the outcome."""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpufabric.validation import contract
+from gpufabric.validation.api import Api, Json, path
+from gpufabric.validation.ending import AGAIN, Undecided
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node as the gate sees it. `why_not`: why no rank could run on it, empty if one could. `boot_id` changes at a reboot."""
+
+    name: str
+    why_not: str
+    boot_id: str
+
+    @property
+    def usable(self) -> bool:
+        return not self.why_not
+
+
+@dataclass(frozen=True)
+class Group:
+    """`members`: exactly the nodes that are validated; `surplus`: others the selector matches, that could not run a rank."""
+
+    members: tuple[Node, ...]
+    surplus: tuple[Node, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(node.name for node in self.members)
+
+
+def of(raw: Json) -> Node:
+    """A Node object of the API -> Node."""
+    status = raw.get("status") or {}
+    ready: Json = next((each for each in status.get("conditions") or [] if each.get("type") == "Ready"), {})
+    why_not = ""
+    if (raw.get("metadata") or {}).get("deletionTimestamp"):
+        why_not = "is being deleted"
+    elif ready.get("status") != "True":
+        said = " ".join(str(ready.get(key)) for key in ("reason", "message") if ready.get(key))
+        why_not = f"is not Ready ({said or 'no Ready condition yet'})"
+    elif (raw.get("spec") or {}).get("unschedulable"):
+        why_not = "is cordoned"
+    return Node(raw["metadata"]["name"], why_not, str((status.get("nodeInfo") or {}).get("bootID") or ""))
+
+
+def find(api: Api, selector: Mapping[str, str]) -> list[Node]:
+    """The nodes that match the selector, by name."""
+    labels = ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
+    return sorted((of(raw) for raw in api.list(path("nodes"), labels=labels)), key=lambda node: node.name)
+
+
+def wait_for_group(api: Api, gate: contract.Gate, say: Callable[[str], None], poll_s: float) -> Group:
+    """Exactly the number of nodes asked for, Ready and schedulable; raises Undecided for more, and for fewer when time is up.
+
+    Fewer are pending at once where the plan says that they may come later (`wait_for_nodes` false).
+    """
+    end, told = time.monotonic() + gate.timeouts.nodes_s, ""
+    selector = ", ".join(f"{key}={value}" for key, value in sorted(gate.node_selector.items()))
+    while True:
+        matched = find(api, gate.node_selector)
+        usable = tuple(node for node in matched if node.usable)
+        if len(usable) == gate.nodes:
+            return Group(usable, tuple(node for node in matched if not node.usable))
+        names = tuple(node.name for node in usable)
+        if len(usable) > gate.nodes:
+            raise Undecided(
+                f"the selector {selector} matches {len(usable)} nodes: {listed(names)}; the spec asks for {gate.nodes}. "
+                "No node's label was changed",
+                "set `nodes` to the real number or take the label off the surplus nodes, " + AGAIN,
+                nodes=names,
+            )
+        others = "".join(f"; {node.name} {node.why_not}" for node in matched if not node.usable)
+        have = f": {listed(names)}" if names else ""
+        state = f"{len(usable)} of {count(gate.nodes, 'node')} with {selector} can run a rank{have}{others}"
+        if not gate.wait_for_nodes:
+            fix = "nothing; once the missing nodes have joined, run `pulumi up` with a higher validation.run"
+            raise Undecided(f"{state}. No node's label was changed", fix, outcome="pending", nodes=names)
+        if time.monotonic() >= end:
+            raise Undecided(
+                f"{state}, after {gate.timeouts.nodes_s} s. No node's label was changed",
+                f"bring the missing nodes up (kubectl get nodes -l {selector.replace(' ', '')}), {AGAIN}",
+                nodes=names,
+            )
+        if state != told:
+            say(f"waiting for nodes: {state}")
+            told = state
+        time.sleep(poll_s)
+
+
+def close(api: Api, names: Sequence[str]) -> None:
+    """Take the label off: no job is admitted while nothing is known. The annotation stays as the record of the last verdict."""
+    for name in names:
+        api.merge_patch(path("nodes", name), {"metadata": {"labels": {contract.LABEL_VALIDATED: None}}}, contract.FIELD_MANAGER)
+
+
+def check_unchanged(before: Group, after: Sequence[Node]) -> None:
+    """Raises Undecided if a member went away, stopped being usable or rebooted: then the numbers are not of these nodes."""
+    now = {node.name: node for node in after}
+    for node in before.members:
+        current = now.get(node.name)
+        what = ""
+        if current is None:
+            what = "is gone, or lost the label that selects it"
+        elif not current.usable:
+            what = current.why_not
+        elif current.boot_id != node.boot_id:
+            what = "was rebooted"
+        if what:
+            raise Undecided(
+                f"node {node.name} {what} during the validation",
+                f"look at the node (kubectl describe node {node.name}), {AGAIN}",
+                nodes=before.names,
+            )
+
+
+def mark(api: Api, group: Group, outcome: str, record: Mapping[str, Any]) -> None:
+    """Label every member with the outcome; the annotation says what it rests on. Only `pass` opens a node to jobs."""
+    for node in group.members:
+        text = json.dumps({**record, "boot_id": node.boot_id}, separators=(",", ":"))
+        body = {
+            "metadata": {"labels": {contract.LABEL_VALIDATED: outcome}, "annotations": {contract.ANNOTATION_VALIDATION: text}}
+        }
+        api.merge_patch(path("nodes", node.name), body, contract.FIELD_MANAGER)
+
+
+def listed(names: Sequence[str], most: int = 16) -> str:
+    """`n0, n1`; of a long list the first ones and how many there are."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])}, … ({len(names)} nodes)"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 node`, `2 nodes`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,137 @@
+"""What the gate says: events while it runs, verdict.json, and one message for whoever is on call."""
+
+import datetime
+import time
+from typing import Any
+
+from gpufabric.validation import contract
+from gpufabric.validation.api import Api, ApiError, Json, path
+from gpufabric.validation.ending import Ending
+from gpufabric.validation.judge import size_text
+from gpufabric.validation.nodes import listed
+
+
+def now() -> str:
+    """RFC 3339, UTC, whole seconds."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Events:
+    """Progress as Kubernetes Events on the coordinator's Job, and on stdout.
+
+    Type Warning although nothing is wrong: the Pulumi Kubernetes provider prints a Job's Warning events in the log of `pulumi up`
+    and hides Normal ones, and this is how progress gets there.
+    """
+
+    def __init__(self, api: Api, namespace: str, job: Json) -> None:
+        self.api, self.namespace, self.job = api, namespace, job
+        self.failed = False
+        self.count = 0
+
+    def say(self, text: str) -> None:
+        """Tell it; an event that cannot be written is no reason to stop."""
+        print(text, flush=True)
+        if self.failed:
+            return
+        self.count += 1
+        name, at = str(self.job["metadata"]["name"]), now()
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": f"{name}.{time.time_ns():x}.{self.count}", "namespace": self.namespace},
+            "involvedObject": {
+                "apiVersion": "batch/v1",
+                "kind": "Job",
+                "name": name,
+                "namespace": self.namespace,
+                "uid": self.job["metadata"]["uid"],
+            },
+            "type": "Warning",
+            "reason": contract.EVENT_REASON_PROGRESS,
+            "message": text[:1000],
+            "source": {"component": contract.FIELD_MANAGER},
+            "firstTimestamp": at,
+            "lastTimestamp": at,
+            "count": 1,
+        }
+        try:
+            self.api.create(path("events", namespace=self.namespace), event)
+        except ApiError as error:
+            self.failed = True
+            print(f"(progress cannot be written as events: {error})", flush=True)
+
+
+def verdict(gate: contract.Gate, ending: Ending, started_at: str) -> dict[str, Any]:
+    """verdict.json. Bandwidths in 1e9 bytes/s, times in microseconds; null where nothing was measured."""
+    found, wanted = ending.measurement, gate.expectation
+    return {
+        "version": contract.VERSION,
+        "outcome": ending.outcome,
+        "reason": ending.reason,
+        "fix": ending.fix,
+        "stack": gate.stack,
+        "group": gate.group,
+        "nodes": list(ending.nodes),
+        "backend": wanted.backend,
+        "collective": wanted.collective,
+        "ranks": found.ranks if found and found.ranks is not None else wanted.ranks,
+        "size_bytes": found.size_bytes if found and found.size_bytes else wanted.max_bytes,
+        "busbw_gbytes_per_s": found.busbw_gbytes_per_s if found else None,
+        "algbw_gbytes_per_s": found.algbw_gbytes_per_s if found else None,
+        "latency_us": found.latency_us if found else None,
+        "floor_busbw_gbytes_per_s": wanted.floor_busbw_gbytes_per_s,
+        "floor_source": wanted.floor_source,
+        "table": [list(row) for row in found.table] if found else [],
+        "image": gate.image,
+        "run": gate.run,
+        "fingerprint": gate.fingerprint,
+        "stand_ins": list(gate.stand_ins),
+        "started_at": started_at,
+        "finished_at": now(),
+    }
+
+
+def annotation(gate: contract.Gate, ending: Ending) -> dict[str, Any]:
+    """The node annotation without the boot id, which differs per node."""
+    return {
+        "outcome": ending.outcome,
+        "stack": gate.stack,
+        "group": gate.group,
+        "busbw_gbytes_per_s": ending.measurement.busbw_gbytes_per_s if ending.measurement else None,
+        "floor_busbw_gbytes_per_s": gate.expectation.floor_busbw_gbytes_per_s,
+        "at": now(),
+        "fingerprint": gate.fingerprint,
+    }
+
+
+def message(gate: contract.Gate, ending: Ending) -> str:
+    """Two lines for an on-call engineer at 3 a.m.: what is, and what to do. At most 4096 bytes."""
+    found, wanted = ending.measurement, gate.expectation
+    over = f" over {listed(ending.nodes)}" if ending.nodes else ""
+    floor = f"wanted at least {wanted.floor_busbw_gbytes_per_s:.4g} GB/s (floor {wanted.floor_source})"
+    measured = ""
+    if found is not None and found.busbw_gbytes_per_s is not None and found.size_bytes:
+        measured = (
+            f"{wanted.collective} busbw {found.busbw_gbytes_per_s:.4g} GB/s at {size_text(found.size_bytes)}{over}; {floor}"
+        )
+    if ending.outcome == "pass":
+        first = f"PASS {gate.group}: {measured}. Nodes are open to jobs."
+    elif ending.outcome == "fail":
+        why = "" if found is not None and found.cause == "slow" else f"{ending.reason}. "
+        first = f"FAIL {gate.group}: {why}{measured or f'Nothing measured{over}; {floor}'}. Nodes stay closed."
+    elif ending.outcome == "pending":
+        first = f"PENDING {gate.group}: {ending.reason}."
+    else:
+        kept = "" if "label was changed" in ending.reason else " Nodes stay closed."
+        where = f" ({over.strip()}; {floor})" if ending.nodes else f" ({floor})"
+        first = f"UNKNOWN {gate.group}: {ending.reason}{where}.{kept}"
+    if gate.stand_ins:
+        first += f" Stand-ins: {'; '.join(gate.stand_ins)}."
+    second = f"Next: {ending.fix}."
+    room = contract.TERMINATION_MESSAGE_BYTES - len(second.encode()[:1500]) - 1
+    return f"{_cut(first, room)}\n{_cut(second, 1500)}"
+
+
+def _cut(text: str, most_bytes: int) -> str:
+    raw = " ".join(text.split()).encode()
+    return raw.decode() if len(raw) <= most_bytes else raw[: most_bytes - 4].decode("utf-8", "ignore") + " …"
