@@ -83,7 +83,7 @@ def _finding(parsed: Table, judged: Row | None, wanted: Expectation, exit_code: 
     if exit_code:
         return _Finding(
             "unknown",
-            "transport",
+            "exit_code",
             f"the table is complete and good ({measured}), but the benchmark ended with exit code {exit_code}",
         )
     return _Finding("pass", "", f"{measured}, at least {floor}")

@@ -4,7 +4,7 @@ import copy
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from gpufabric.validation import contract, measurement, nodes, pods, table
 from gpufabric.validation.api import Api, ApiError, Json, path
@@ -17,7 +17,7 @@ from gpufabric.validation.pods import Pod
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds. `poll`: between looks at the pods; `nodes`, `log`: between looks at those. The graces: how long a state may last."""
+    """Seconds. `poll`: between looks at the pods; `nodes`, `log`: between looks at those. Graces: how long a state may last."""
 
     poll: float = 0.7
     nodes: float = 2.0
@@ -72,15 +72,18 @@ class Ranks:
         self.say(f"removing the rank Job {self.name} of an earlier run")
         self.api.delete(self.job_path)
         end = time.monotonic() + self.pace.removal
-        while left := (self.pods() or ([None] if self.api.find(self.job_path) else [])):
+        while left := self._left():
             if time.monotonic() >= end:
-                names = ", ".join(pod.where for pod in left if pod) or f"Job {self.name}"
                 raise Undecided(
-                    f"what an earlier run left does not go away within {self.pace.removal:g} s: {names}",
+                    f"what an earlier run left does not go away within {self.pace.removal:g} s: {', '.join(left)}",
                     f"look at it (kubectl describe -n {self.gate.namespace}), remove it, {AGAIN}",
                     nodes=self.group.names,
                 )
             time.sleep(self.pace.poll)
+
+    def _left(self) -> list[str]:
+        job = [f"Job {self.name}"] if self.api.find(self.job_path) else []
+        return job + [pod.where for pod in self.pods()]
 
     def create(self, owner: Json) -> None:
         """Create the rank Job as planned, owned by the coordinator's Job: it goes when that goes."""
@@ -91,7 +94,7 @@ class Ranks:
         try:
             self.api.create(path("jobs", namespace=self.gate.namespace, group="batch"), body)
         except ApiError as error:
-            if error.status in (400, 422) or (error.status == 403 and "forbidden: User" not in error.message):
+            if error.status in (400, 422) or (error.status == 403 and "cannot create resource" not in error.message):
                 raise Undecided(
                     f"the API server refused the rank Job: {error.message}",
                     f"a quota, an admission policy or the pod profile is in the way: repair it, {AGAIN}",
@@ -115,8 +118,7 @@ class Ranks:
                 found = measurement.parse(judge.message)
                 if found is None:
                     self._undecided(f"the judge {pods.ended(judge)} and left no result")
-                else:
-                    return Followed(self._explained(found, current), {pod.index: pod.node for pod in current})
+                return Followed(self._explained(found, current), {pod.index: pod.node for pod in current})
             self._look(current)
             self._progress(current)
             time.sleep(self.pace.poll)
@@ -173,15 +175,13 @@ class Ranks:
         job = self.api.find(self.job_path)
         if job is None:
             self._undecided(f"the rank Job {self.name} was deleted during the validation")
-            return
         for condition in (job.get("status") or {}).get("conditions") or []:
             if condition.get("type") not in ("Failed", "FailureTarget") or condition.get("status") != "True":
                 continue
             reason, message = str(condition.get("reason") or ""), str(condition.get("message") or "")
             if reason == "DeadlineExceeded":
-                self._undecided(
-                    f"the rank Job ran into its deadline of {self.gate.timeouts.rank_job_s} s: the benchmark hangs or is too slow"
-                )
+                deadline = f"its deadline of {self.gate.timeouts.rank_job_s} s"
+                self._undecided(f"the rank Job ran into {deadline}: the benchmark hangs or is too slow")
             if self._lasts("job failed", self.pace.judge_grace):
                 self._undecided(f"the rank Job failed: {reason}: {message}")
 
@@ -235,13 +235,9 @@ class Ranks:
                 side = row.out_of_place
                 self.say(f"{size_text(row.size_bytes):>8}: busbw {side.busbw_gbytes_per_s:g} GB/s, {side.time_us:g} us")
 
-    def _undecided(self, reason: str, fix: str = "") -> None:
-        """Always raises."""
-        advice = (
-            fix
-            or f"look at it (kubectl describe pods -n {self.gate.namespace} -l {pods.JOB_KEY}={self.name}), repair it, {AGAIN}"
-        )
-        raise Undecided(reason, advice, nodes=self.group.names)
+    def _undecided(self, reason: str, fix: str = "") -> NoReturn:
+        look = f"kubectl describe pods -n {self.gate.namespace} -l {pods.JOB_KEY}={self.name}"
+        raise Undecided(reason, fix or f"look at it ({look}), repair it, {AGAIN}", nodes=self.group.names)
 
 
 def check_placement(followed: Followed, group: Group) -> None:
