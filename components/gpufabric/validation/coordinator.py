@@ -1,7 +1,7 @@
 """The gate's coordinator: the program of the Job that Pulumi follows.
 
-Finds the group's nodes, closes them, makes the rank Job, follows it, labels the nodes, writes the verdict ConfigMap and leaves one
-message for a human as its termination message. Exit 0 pass or pending, 2 fail, 3 unknown (`contract.EXIT_CODES`).
+Finds the group's nodes, closes them, makes the rank Job, follows it, labels the nodes, writes the verdict ConfigMap and leaves
+one message for a human as its termination message. Exit 0 pass or pending, 2 fail, 3 unknown (`contract.EXIT_CODES`).
 """
 
 import json
@@ -48,9 +48,7 @@ class Coordinator:
         say = report.Events(self.api, self.gate.namespace, job).say
         group = nodes.wait_for_group(self.api, self.gate, say, self.pace.poll)
         self.group = group
-        say(
-            f"validating {nodes.count(len(group.names), 'node')}: {nodes.listed(group.names)}; they are closed to jobs until it passes"
-        )
+        say(f"validating {nodes.listed(group.names)}: closed to jobs until it passes")
         nodes.close(self.api, [node.name for node in (*group.members, *group.surplus)])
         ranks = Ranks(self.api, self.gate, group, say, self.pace)
         ranks.remove_leftover()
@@ -123,10 +121,15 @@ def main(environment: Mapping[str, str], api: Api | None = None, pace: Pace | No
         found = Coordinator(api or Api.in_cluster(), gate, pace or Pace()).run()
     except Stopped:
         # Nothing to clean up: the rank Job is owned by our Job, and the nodes were closed before anything was measured.
-        text = f"UNKNOWN {gate.group}: the coordinator was stopped (SIGTERM) before it had a verdict.\nNext: run `pulumi up` again."
+        text = (
+            f"UNKNOWN {gate.group}: the coordinator was stopped (SIGTERM) before it had a verdict.\nNext: run `pulumi up` anew."
+        )
         return _leave(log, text, contract.EXIT_CODES["unknown"])
     except ApiError as error:
         found = ending.of_api_error(error)
+    except Exception as error:  # noqa: BLE001  # even a mistake in the recording must end in a message
+        traceback.print_exc()
+        found = ending.of_internal_error(error)
     finally:
         signal.signal(signal.SIGTERM, previous)
     return _leave(log, report.message(gate, found), contract.EXIT_CODES[found.outcome])

@@ -19,8 +19,8 @@ def now() -> str:
 class Events:
     """Progress as Kubernetes Events on the coordinator's Job, and on stdout.
 
-    Type Warning although nothing is wrong: the Pulumi Kubernetes provider prints a Job's Warning events in the log of `pulumi up`
-    and hides Normal ones, and this is how progress gets there.
+    Type Warning although nothing is wrong: the Pulumi Kubernetes provider prints a Job's Warning events in the log of
+    `pulumi up` and hides Normal ones, and this is how progress gets there.
     """
 
     def __init__(self, api: Api, namespace: str, job: Json) -> None:
