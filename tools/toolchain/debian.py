@@ -36,7 +36,6 @@ CLUSTER = (
     Requirement("conntrack", "conntrack"),
     Requirement("util-linux", "nsenter"),
     Requirement("procps", "sysctl"),
-    Requirement("kmod", "modprobe"),
 )
 IMAGE = (
     Requirement("mmdebstrap", "mmdebstrap"),
