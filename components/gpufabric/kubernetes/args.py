@@ -1,0 +1,86 @@
+"""Arguments of the Kubernetes components: typed dicts that other languages can host too.
+
+No ``from __future__ import annotations`` here, no unions and no ``Literal``: Pulumi's component analyzer refuses them.
+Each key means what the spec model of the same name says; a test holds the two together.
+"""
+
+from typing import NotRequired, TypedDict
+
+
+class FabricProfileArgs(TypedDict):
+    """What a pod needs for the fabric, said explicitly where no named fabric fits."""
+
+    resources: NotRequired[dict[str, int]]
+    """Device-plugin resources per pod, such as ``{"rdma/ib": 8}``; counts from 1 to 4,096. Default: none."""
+    hcas: NotRequired[list[str]]
+    """Host channel adapters for ``NCCL_IB_HCA``, names or prefixes. Default: none, which means no RDMA."""
+    interface: NotRequired[str]
+    """The pod's interface for bootstrap and TCP. Default: ``eth0``, the first interface of a pod."""
+    environment: NotRequired[dict[str, str]]
+    """Environment of the job beyond what the keys above set. Default: none."""
+    image: NotRequired[str]
+    """Image that the ranks of the gate run in, pinned. Default: the gate's own image."""
+
+
+class NodeGroupArgs(TypedDict):
+    """A group of equal nodes of a cluster of one's own."""
+
+    name: str
+    """Name of the group, part of the names of what is created for it: 1 to 20 of ``a-z``, ``0-9``, ``-``."""
+    node_selector: dict[str, str]
+    """Labels that exactly this group's nodes have."""
+    accelerators: str
+    """``NAME:COUNT`` per node in SkyPilot's words, such as ``H100:8``; or ``cpu``."""
+    nodes: int
+    """Number of nodes, exactly: 1 to 5,000."""
+    network_tier: NotRequired[str]
+    """``best`` (default): GPUDirect or RDMA, or an error. ``standard``: Ethernet, asked for by name."""
+    fabric: NotRequired[str]
+    """A named fabric of the table. Exactly one of ``fabric`` and ``profile``."""
+    profile: NotRequired[FabricProfileArgs]
+    """The fabric said explicitly. Exactly one of ``fabric`` and ``profile``."""
+
+
+class ValidationArgs(TypedDict):
+    """What the gate measures, what is enough, how long to wait."""
+
+    image: NotRequired[str]
+    """The gate's own image, pinned: Python 3.11; for the ``mpi`` backend also mpirun, mpi4py and sshd. Required."""
+    backend: NotRequired[str]
+    """``nccl`` (default): nccl-tests on GPUs. ``mpi``: between CPUs over TCP. ``torch``: not built yet."""
+    floor_gbytes_per_s: NotRequired[float]
+    """Least bus bandwidth of the largest message, GB/s (1e9 bytes/s), above 0. Default: the baseline table."""
+    max_size: NotRequired[str]
+    """Largest message, the one that is judged, 1K to 64G. Default: 8G for ``nccl``, 64M for ``mpi``."""
+    run: NotRequired[int]
+    """Raise it to validate again. Default: 1."""
+    wait: NotRequired[bool]
+    """Wait for nodes that are not Ready. Default: true. ``false``: fewer nodes than asked give the outcome pending."""
+    nodes_minutes: NotRequired[int]
+    """How long to wait for the nodes, 1 to 1,440 minutes. Default: 15."""
+    start_minutes: NotRequired[int]
+    """How long image pull and start of the ranks may take, 1 to 1,440 minutes. Default: 15."""
+    benchmark_minutes: NotRequired[int]
+    """How long the sweep may take, 1 to 1,440 minutes. Default: 10."""
+
+
+class NcclValidationArgs(TypedDict):
+    """Arguments of :class:`gpufabric.kubernetes.NcclValidation`."""
+
+    node_group: NodeGroupArgs
+    """The group to validate."""
+    validation: ValidationArgs
+    """What to measure and what is enough."""
+    namespace: NotRequired[str]
+    """An existing namespace to run in. Default: one of the gate's own, ``gpufabric-<stack>-<group>``."""
+    groups: NotRequired[list[NodeGroupArgs]]
+    """All groups of the cluster: the gate's coordinator keeps off their nodes. Default: ``node_group`` alone."""
+
+
+class KubernetesTrainingStackArgs(TypedDict):
+    """Arguments of :class:`gpufabric.kubernetes.KubernetesTrainingStack`."""
+
+    node_groups: list[NodeGroupArgs]
+    """The groups of nodes; names are unique, no node matches two of them."""
+    validation: NotRequired[ValidationArgs]
+    """The gate of every group."""

@@ -1,0 +1,43 @@
+"""A training stack on a cluster of one's own: every node group with its profile and its gate."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pulumi import ComponentResource, Output, ResourceOptions, get_stack
+
+from gpufabric.kubernetes.args import KubernetesTrainingStackArgs, NcclValidationArgs
+from gpufabric.kubernetes.nccl_validation import NcclValidation
+from gpufabric.kubernetes.node_group import KubernetesNodeGroup
+from gpufabric.plan import resolve
+from gpufabric.spec import TrainingSpec
+
+
+class KubernetesTrainingStack(ComponentResource):
+    """Node groups of an existing cluster, each with its pod profile and its gate.
+
+    Raises:
+        SpecError: every problem of the args, before anything is registered.
+    """
+
+    pod_profiles: Output[Mapping[str, Any]]
+    """Pod profile of each group, by the group's name."""
+    validation: Output[Mapping[str, Any]]
+    """Verdict of each group's gate, by the group's name."""
+
+    def __init__(self, name: str, args: KubernetesTrainingStackArgs, opts: ResourceOptions | None = None) -> None:
+        resolve(TrainingSpec.parse({"cloud": "kubernetes", **args}), get_stack())
+        super().__init__("gpufabric:index:KubernetesTrainingStack", name, {}, opts)
+        self.groups: dict[str, KubernetesNodeGroup] = {}
+        self.gates: dict[str, NcclValidation] = {}
+        for group in args["node_groups"]:
+            of_gate: NcclValidationArgs = {
+                "node_group": group,
+                "groups": args["node_groups"],
+                "validation": args.get("validation", {}),
+            }
+            full_name = f"{name}-{group['name']}"
+            self.groups[group["name"]] = KubernetesNodeGroup(full_name, group, ResourceOptions(parent=self))
+            self.gates[group["name"]] = NcclValidation(full_name, of_gate, ResourceOptions(parent=self))
+        self.pod_profiles = Output.all(**{key: group.profile for key, group in self.groups.items()})
+        self.validation = Output.all(**{key: gate.verdict for key, gate in self.gates.items()})
+        self.register_outputs({"pod_profiles": self.pod_profiles, "validation": self.validation})

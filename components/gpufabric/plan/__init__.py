@@ -1,0 +1,23 @@
+"""Ring 3: decisions. Pure functions from wishes and hardware facts to a plan; every check across fields is made here."""
+
+from gpufabric.plan.explain import Line, explain
+from gpufabric.plan.merge import ProfileConflictError
+from gpufabric.plan.model import GatePlan, GroupPlan, StackPlan
+from gpufabric.plan.profile import PodAdmission, PodFabric, PodProfile
+from gpufabric.plan.resolve import decide_hardware, pod_profile, resolve, resolve_group
+
+__all__ = [
+    "GatePlan",
+    "GroupPlan",
+    "Line",
+    "PodAdmission",
+    "PodFabric",
+    "PodProfile",
+    "ProfileConflictError",
+    "StackPlan",
+    "decide_hardware",
+    "explain",
+    "pod_profile",
+    "resolve",
+    "resolve_group",
+]

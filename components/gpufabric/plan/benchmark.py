@@ -1,0 +1,84 @@
+"""What the gate runs, by backend: the program, its sizes, its ranks, and the floor it is held to."""
+
+from dataclasses import dataclass
+
+from gpufabric.hardware import all_reduce_program, find_baseline
+from gpufabric.plan.fabric import GroupAccelerators, GroupFabric
+from gpufabric.plan.model import Floor
+from gpufabric.spec import NodeGroupSpec, Problem, ValidationSpec, size_bytes
+
+COLLECTIVE = "all_reduce"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """One sweep. ``command`` is empty for the gate's own benchmark; sizes grow by ``factor``; the largest is judged."""
+
+    backend: str
+    command: str
+    ranks_per_node: int
+    min_bytes: int
+    max_bytes: int
+    factor: int
+    transport_regex: str | None
+
+
+def decide_benchmark(
+    group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: GroupFabric, wish: ValidationSpec, path: str
+) -> Benchmark | Problem:
+    """The benchmark for a group. A backend that could not prove the fabric is a problem, never a weaker proof."""
+    if wish.backend == "torch":
+        return Problem("validation.backend", "torch is not built yet", "write nccl, or mpi for nodes without GPUs")
+    if wish.backend == "mpi":
+        if group.network_tier == "best":
+            reason = f"mpi measures TCP between CPUs and proves nothing about {fabric.name} ({path}.network_tier: best)"
+            return Problem("validation.backend", reason, "write nccl, or network_tier: standard for the group")
+        return Benchmark(
+            backend="mpi",
+            command="",
+            ranks_per_node=1,
+            min_bytes=1 << 10,
+            max_bytes=size_bytes(wish.max_size or "64M"),
+            factor=4,
+            transport_regex=None,
+        )
+    if not accelerators.count:
+        return Problem("validation.backend", f"nccl needs GPUs; {path} has accelerators: cpu", "write mpi")
+    image = fabric.rank_image or wish.image or ""
+    max_bytes = size_bytes(wish.max_size or "8G")
+    min_bytes = min(8 << 20, max_bytes)
+    program = f"{all_reduce_program(image)} -b {min_bytes} -e {max_bytes} -f 2 -g 1 -c 1 -n 20 -w 5"
+    return Benchmark(
+        backend="nccl",
+        command=program,
+        ranks_per_node=accelerators.count,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
+        factor=2,
+        transport_regex=fabric.transport_regex,
+    )
+
+
+def decide_floor(
+    group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: GroupFabric, wish: ValidationSpec, path: str
+) -> Floor | Problem:
+    """The floor: the user's, else the baseline of exactly this hardware; without one, the user must give it."""
+    if wish.floor_gbytes_per_s is not None:
+        return Floor(wish.floor_gbytes_per_s, "floor given in the spec")
+    found = None
+    if wish.backend == "nccl":
+        found = find_baseline(
+            fabric=fabric.name,
+            accelerator=accelerators.accelerator.name,
+            per_node=accelerators.count,
+            nodes=group.nodes,
+            collective=COLLECTIVE,
+        )
+    if found is None:
+        what = f"{group.nodes} nodes of {accelerators} on {fabric.name}"
+        fix = f"give floor_gbytes_per_s: the least {COLLECTIVE} bus bandwidth you accept, in GB/s"
+        return Problem("validation.floor_gbytes_per_s", f"no baseline is known for {what} ({path})", fix)
+    if size_bytes(wish.max_size or found.size) != size_bytes(found.size):
+        reason = f"the baseline of {path} holds for messages of {found.size}, not {wish.max_size}"
+        return Problem("validation.max_size", reason, "leave it out, or give floor_gbytes_per_s for your size")
+    return Floor(found.floor_busbw_gbytes_per_s, f"baseline table: {found.provenance}")

@@ -1,0 +1,42 @@
+"""Deadlines of a gate, each derived from the one inside it: benchmark < rank Job < coordinator Job < Pulumi resource.
+
+Were an outer clock to ring first, the user would read "timed out" instead of the reason that the inner program knows.
+"""
+
+from dataclasses import dataclass
+
+from gpufabric.spec import ValidationSpec
+
+_STOP_S = 30  # time for a program that hit its own deadline to say so
+_REPORT_S = 60  # time for the coordinator to collect logs, label nodes and write the verdict
+_FIRST_PULL_S = 300  # the coordinator's own image, a small one, and a free place on a system node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadlines:
+    """Seconds. ``judge_s`` counts from the start of a rank pod, ``rank_job_s`` from the creation of the rank Job."""
+
+    nodes_s: int
+    ranks_start_s: int
+    benchmark_s: int
+    judge_s: int
+    rank_job_s: int
+    coordinator_s: int
+    resource_s: int
+
+
+def gate_deadlines(wish: ValidationSpec) -> Deadlines:
+    """All clocks of a gate from the three that a user may set."""
+    nodes_s, start_s, benchmark_s = (60 * m for m in (wish.nodes_minutes, wish.start_minutes, wish.benchmark_minutes))
+    judge_s = start_s + benchmark_s + _STOP_S
+    rank_job_s = start_s + judge_s + _STOP_S
+    coordinator_s = nodes_s + rank_job_s + _REPORT_S
+    return Deadlines(
+        nodes_s=nodes_s,
+        ranks_start_s=start_s,
+        benchmark_s=benchmark_s,
+        judge_s=judge_s,
+        rank_job_s=rank_job_s,
+        coordinator_s=coordinator_s,
+        resource_s=coordinator_s + _FIRST_PULL_S + _STOP_S,
+    )

@@ -1,0 +1,66 @@
+"""Say what a plan will build and why, as rows of text that the command line prints."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpufabric.plan.model import GroupPlan, StackPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row: what it is about, what was decided, why."""
+
+    subject: str
+    decision: str
+    why: str
+
+
+def explain(plan: StackPlan) -> Iterator[tuple[str, tuple[Line, ...]]]:
+    """For each group of the plan: a title and its lines."""
+    for group in plan.groups:
+        yield f"{group.name}: {group.nodes} nodes of {group.accelerators} on {group.fabric.name}", tuple(_lines(group))
+
+
+def _lines(group: GroupPlan) -> Iterator[Line]:
+    gate, expected = group.gate, group.gate.gate.expectation
+    selector = ", ".join(f"{key}={value}" for key, value in group.node_selector.items())
+    yield Line("nodes", f"exactly {group.nodes} nodes labelled {selector}", "they exist; no machine is created")
+    yield Line("fabric", f"{group.fabric.name} (tier {group.fabric.tier})", group.fabric.source)
+    asked = ", ".join(f"{key}: {count}" for key, count in group.profile.fabric.resources.items()) or "no device resource"
+    yield Line("pod profile", asked, "the same in the gate and in every job")
+    if group.profile.fabric.environment:
+        yield Line(
+            "environment", ", ".join(f"{k}={v}" for k, v in group.profile.fabric.environment.items()), "set in every job"
+        )
+    yield Line(
+        "measurement",
+        f"{expected.collective} up to {_size(expected.max_bytes)} over {expected.ranks} ranks (backend {expected.backend})",
+        "the largest message is judged: small ones fit into buffers and bursts",
+    )
+    yield Line("floor", f"{expected.floor_busbw_gbytes_per_s:g} GB/s bus bandwidth", expected.floor_source)
+    if expected.transport_regex:
+        yield Line("transport", f"a line matching {expected.transport_regex!r}", "a fallback can pass a low floor")
+    yield Line(
+        "admission",
+        "jobs run only on nodes labelled gpufabric.dev/validated=pass",
+        "the gate alone writes that label",
+    )
+    yield Line(
+        "deadlines",
+        f"nodes {gate.deadlines.nodes_s} s, start {gate.deadlines.ranks_start_s} s, benchmark {gate.deadlines.benchmark_s} s; "
+        f"pulumi up gives up after {gate.deadlines.resource_s} s",
+        "each clock is longer than the one inside it",
+    )
+    yield Line(
+        "created", f"namespace {gate.names.namespace} with the gate's Job {gate.names.coordinator_job}", f"run {gate.gate.run}"
+    )
+    for stand_in in gate.gate.stand_ins:
+        yield Line("stand-in", stand_in, "said in the verdict too")
+
+
+def _size(size_bytes: int) -> str:
+    """4194304 as ``4 MiB``."""
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:g} {unit}"
+    return f"{size_bytes} B"

@@ -1,0 +1,264 @@
+"""The gate of one node group as objects: contract file, rank Job, coordinator Job. Plain dicts, reviewed as golden plans."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from gpufabric.plan.benchmark import COLLECTIVE, Benchmark
+from gpufabric.plan.deadlines import Deadlines, gate_deadlines
+from gpufabric.plan.fabric import GroupFabric
+from gpufabric.plan.merge import Merge
+from gpufabric.plan.model import Floor, GatePlan
+from gpufabric.plan.names import GateNames
+from gpufabric.plan.profile import PodProfile, merge_fabric
+from gpufabric.spec import NodeGroupSpec, ValidationSpec
+from gpufabric.validation import contract
+
+APP = "gpufabric-gate"
+_NOBODY = 65532  # the user id of "nonroot" in distroless images; any id without rights does
+_UNPRIVILEGED: Mapping[str, Any] = {
+    "runAsNonRoot": True,
+    "runAsUser": _NOBODY,
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+_SMALL: Mapping[str, Any] = {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateParts:
+    """What has been decided for the group before its gate is laid out. ``others``: selectors of every group of the stack."""
+
+    group: NodeGroupSpec
+    fabric: GroupFabric
+    profile: PodProfile
+    benchmark: Benchmark
+    floor: Floor
+    validation: ValidationSpec
+    others: Sequence[Mapping[str, str]]
+
+
+def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
+    """Lay out the gate. Pure: the same wish gives the same plan, byte for byte."""
+    deadlines = gate_deadlines(parts.validation)
+    rank_image = parts.fabric.rank_image or parts.validation.image or ""
+    draft = contract.Gate(
+        stack=stack,
+        group=parts.group.name,
+        namespace=names.namespace,
+        nodes=parts.group.nodes,
+        node_selector=parts.group.node_selector,
+        wait_for_nodes=parts.validation.wait,
+        run=parts.validation.run,
+        fingerprint="",
+        image=rank_image,
+        expectation=_expectation(parts),
+        names=contract.Names(
+            coordinator_job=names.coordinator_job, rank_job=names.ranks, service=names.ranks, verdict=names.verdict
+        ),
+        timeouts=contract.Timeouts(
+            nodes_s=deadlines.nodes_s,
+            ranks_start_s=deadlines.ranks_start_s,
+            benchmark_s=deadlines.benchmark_s,
+            rank_job_s=deadlines.rank_job_s,
+        ),
+        rank_job=_rank_job(parts, names, deadlines, rank_image),
+        stand_ins=_stand_ins(parts),
+    )
+    coordinator = _coordinator_job_spec(parts, names, deadlines)
+    fingerprint = _hash([replace(draft, run=0).to_dict(), coordinator])
+    return GatePlan(
+        names=names,
+        deadlines=deadlines,
+        gate=replace(draft, fingerprint=fingerprint),
+        coordinator_job_spec=coordinator,
+        pod_security="privileged" if parts.profile.fabric.capabilities else "baseline",
+        trigger=_hash([fingerprint, parts.validation.run]),
+    )
+
+
+def _expectation(parts: GateParts) -> contract.Expectation:
+    return contract.Expectation(
+        backend=parts.benchmark.backend,
+        collective=COLLECTIVE,
+        ranks=parts.group.nodes * parts.benchmark.ranks_per_node,
+        ranks_per_node=parts.benchmark.ranks_per_node,
+        min_bytes=parts.benchmark.min_bytes,
+        max_bytes=parts.benchmark.max_bytes,
+        factor=parts.benchmark.factor,
+        floor_busbw_gbytes_per_s=parts.floor.busbw_gbytes_per_s,
+        floor_source=parts.floor.source,
+        transport_regex=parts.benchmark.transport_regex,
+    )
+
+
+def _stand_ins(parts: GateParts) -> tuple[str, ...]:
+    if parts.benchmark.backend == "mpi":
+        return ("CPU processes over TCP stand in for GPUs: this measures the nodes' network, no GPU and no RDMA",)
+    return ()
+
+
+def _rank_job(parts: GateParts, names: GateNames, deadlines: Deadlines, image: str) -> dict[str, Any]:
+    environment = contract.rank_environment(
+        nodes=parts.group.nodes,
+        ranks_per_node=parts.benchmark.ranks_per_node,
+        host_prefix=names.ranks,
+        service=names.ranks,
+        start_s=deadlines.ranks_start_s,
+        benchmark_s=deadlines.benchmark_s,
+        deadline_s=deadlines.judge_s,
+        min_bytes=parts.benchmark.min_bytes,
+        max_bytes=parts.benchmark.max_bytes,
+        factor=parts.benchmark.factor,
+        interface=parts.fabric.interface,
+    )
+    of_benchmark = {}
+    if parts.benchmark.command:
+        forwarded = sorted({"NCCL_DEBUG", *parts.profile.fabric.environment})
+        of_benchmark = {
+            contract.ENV_BENCHMARK: parts.benchmark.command,
+            contract.ENV_FORWARD: " ".join(forwarded),
+            "NCCL_DEBUG": "INFO",  # prints the transport that was used; jobs need not
+        }
+    template = {
+        "metadata": {"labels": _labels(names, "ranks")},
+        "spec": {
+            "subdomain": names.ranks,
+            "restartPolicy": "Never",
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "terminationGracePeriodSeconds": 5,
+            "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+            "nodeSelector": dict(parts.group.node_selector),
+            "affinity": {"podAntiAffinity": _one_per_node(names)},
+            "containers": [
+                {
+                    "name": contract.CONTAINER_RANK,
+                    "image": image,
+                    "imagePullPolicy": "IfNotPresent",
+                    "command": list(contract.RANK_COMMAND),
+                    "env": _env({**environment, **of_benchmark}),
+                    "volumeMounts": [_mount("shared"), _mount("key"), _mount("programs")],
+                },
+                {
+                    "name": contract.CONTAINER_JUDGE,
+                    "image": parts.validation.image,
+                    "imagePullPolicy": "IfNotPresent",
+                    "command": list(contract.JUDGE_COMMAND),
+                    "env": _env(environment),
+                    "resources": dict(_SMALL),
+                    "securityContext": dict(_UNPRIVILEGED),
+                    "volumeMounts": [_mount("shared"), _mount("programs"), _mount("plan")],
+                },
+            ],
+            "volumes": [
+                {"name": "shared", "emptyDir": {}},
+                {"name": "key", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},  # the private key never sees a disk
+                *_config_volumes(names),
+            ],
+        },
+    }
+    merge = Merge.of(template, contract.CONTAINER_RANK)
+    merge_fabric(merge, parts.profile.fabric)
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": names.ranks, "namespace": names.namespace, "labels": _labels(names, "ranks")},
+        "spec": {
+            "completions": parts.group.nodes,
+            "parallelism": parts.group.nodes,
+            "completionMode": "Indexed",
+            "backoffLimit": 0,
+            "activeDeadlineSeconds": deadlines.rank_job_s,
+            "successPolicy": {"rules": [{"succeededIndexes": "0"}]},  # rank 0 ends the others' sshd
+            "template": merge.result,
+        },
+    }
+
+
+def _coordinator_job_spec(parts: GateParts, names: GateNames, deadlines: Deadlines) -> dict[str, Any]:
+    return {
+        "completions": 1,
+        "backoffLimit": 0,
+        "activeDeadlineSeconds": deadlines.coordinator_s,
+        # A drained system node is no verdict on the fabric: the coordinator starts again elsewhere and clears what it left.
+        "podFailurePolicy": {
+            "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+        },
+        "template": {
+            "metadata": {"labels": _labels(names, "coordinator")},
+            "spec": {
+                "serviceAccountName": names.account,
+                "restartPolicy": "Never",
+                "enableServiceLinks": False,
+                "terminationGracePeriodSeconds": 10,
+                "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+                "affinity": {"nodeAffinity": _outside_groups(parts.others)},
+                "containers": [
+                    {
+                        "name": contract.CONTAINER_COORDINATOR,
+                        "image": parts.validation.image,
+                        "imagePullPolicy": "IfNotPresent",
+                        "command": list(contract.COORDINATOR_COMMAND),
+                        "env": _env({contract.ENV_PYTHONPATH: contract.LIB_DIR}),
+                        "resources": dict(_SMALL),
+                        "securityContext": dict(_UNPRIVILEGED),
+                        "volumeMounts": [_mount("programs"), _mount("plan")],
+                    }
+                ],
+                "volumes": _config_volumes(names),
+            },
+        },
+    }
+
+
+def _outside_groups(selectors: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """Affinity to nodes of no group: not(a and b) is (not a) or (not b), so the alternatives are the groups' product."""
+    terms = [
+        {"matchExpressions": [{"key": key, "operator": "NotIn", "values": [value]} for key, value in sorted(choice)]}
+        for choice in product(*(sorted(selector.items()) for selector in selectors))
+    ]
+    return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+
+
+def _one_per_node(names: GateNames) -> dict[str, Any]:
+    term = {"labelSelector": {"matchLabels": _labels(names, "ranks")}, "topologyKey": "kubernetes.io/hostname"}
+    return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+
+
+def _labels(names: GateNames, component: str) -> dict[str, str]:
+    return {"app.kubernetes.io/name": APP, "app.kubernetes.io/component": component, "gpufabric.dev/group": names.group}
+
+
+def rank_labels(names: GateNames) -> dict[str, str]:
+    """Labels of the rank pods: what the headless Service selects."""
+    return _labels(names, "ranks")
+
+
+def _config_volumes(names: GateNames) -> list[dict[str, Any]]:
+    return [
+        {"name": "programs", "configMap": {"name": names.programs}},
+        {"name": "plan", "configMap": {"name": names.plan}},
+    ]
+
+
+def _mount(volume: str) -> dict[str, Any]:
+    path = {
+        "shared": contract.SHARED_DIR,
+        "key": contract.KEY_DIR,
+        "programs": contract.PACKAGE_DIR,
+        "plan": contract.PLAN_DIR,
+    }[volume]
+    return {"name": volume, "mountPath": path, **({"readOnly": True} if volume in ("programs", "plan") else {})}
+
+
+def _env(variables: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in variables.items()]
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,58 @@
+"""The plan: everything that will be built for one stack, as values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpufabric.plan.deadlines import Deadlines
+from gpufabric.plan.fabric import GroupAccelerators, GroupFabric
+from gpufabric.plan.names import GateNames
+from gpufabric.plan.profile import PodProfile
+from gpufabric.spec import ExistingCluster
+from gpufabric.validation.contract import Gate
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """Least bus bandwidth, GB/s, and where the number comes from."""
+
+    busbw_gbytes_per_s: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatePlan:
+    """The gate of one node group: its contract for the programs in the cluster, and the objects that hold them.
+
+    ``trigger`` is a hash of all that is validated plus the user's run counter: another value runs the gate again.
+    """
+
+    names: GateNames
+    deadlines: Deadlines
+    gate: Gate
+    coordinator_job_spec: Mapping[str, Any]
+    pod_security: str
+    trigger: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPlan:
+    """One node group: decided fabric, pod profile, floor and gate."""
+
+    name: str
+    nodes: int
+    node_selector: Mapping[str, str]
+    accelerators: GroupAccelerators
+    fabric: GroupFabric
+    profile: PodProfile
+    floor: Floor
+    gate: GatePlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackPlan:
+    """One stack on a cluster of one's own."""
+
+    stack: str
+    cluster: ExistingCluster
+    groups: tuple[GroupPlan, ...]

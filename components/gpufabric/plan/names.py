@@ -1,0 +1,61 @@
+"""Names of what is created in the cluster. Fixed here, so that a profile can refer to them and a killed `up` finds its own."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+_STACK_LETTERS = 24  # "gpufabric-" + 24 + "-" + 20 of the group stays below the 63 of a DNS label
+
+
+def stack_slug(stack: str) -> str:
+    """A Pulumi stack name as part of a DNS label. What does not fit is shortened and told apart by a hash of the whole."""
+    plain = re.sub(r"[^a-z0-9]+", "-", stack.lower()).strip("-")
+    if plain == stack and len(plain) <= _STACK_LETTERS:
+        return plain
+    digest = hashlib.sha256(stack.encode()).hexdigest()[:6]
+    return f"{plain[: _STACK_LETTERS - 7].rstrip('-')}-{digest}".lstrip("-")
+
+
+@dataclass(frozen=True, slots=True)
+class GateNames:
+    """Everything the gate of one node group creates, by name."""
+
+    namespace: str
+    group: str
+
+    @property
+    def cluster_role(self) -> str:
+        """Cluster-scoped, so it carries the namespace's name, which holds stack and group."""
+        return self.namespace
+
+    @property
+    def account(self) -> str:
+        return f"{self.group}-gate"
+
+    @property
+    def coordinator_job(self) -> str:
+        return f"{self.group}-gate"
+
+    @property
+    def programs(self) -> str:
+        """ConfigMap with the programs of ``gpufabric.validation``."""
+        return f"{self.group}-programs"
+
+    @property
+    def plan(self) -> str:
+        """ConfigMap with ``gate.json``."""
+        return f"{self.group}-plan"
+
+    @property
+    def ranks(self) -> str:
+        """Rank Job and headless Service: pod names become ``<ranks>-<index>.<ranks>``."""
+        return f"{self.group}-ranks"
+
+    @property
+    def verdict(self) -> str:
+        return f"{self.group}-verdict"
+
+
+def gate_names(stack: str, group: str, namespace: str | None = None) -> GateNames:
+    """Names for one group of one stack: a namespace of its own (unless one is given) keeps permissions and clean-up simple."""
+    return GateNames(namespace=namespace or f"gpufabric-{stack_slug(stack)}-{group}", group=group)

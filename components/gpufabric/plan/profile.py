@@ -1,0 +1,88 @@
+"""The pod profile: what was validated is what a job gets.
+
+``fabric`` is the same object in the gate and in every job. ``admission`` is for jobs only: it binds them to nodes that
+passed. ``apply_to`` merges both into a pod, pod template or Job spec; it touches structure only, never looks into a value
+that is not plain (a Pulumi Output stays what it is), and refuses to overwrite what the user wrote differently.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpufabric.plan.merge import Merge
+from gpufabric.validation.contract import LABEL_VALIDATED
+
+SHM = "dshm"
+GPU_TAINT: Mapping[str, str] = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+"""The taint that clouds and GPU operators put on GPU nodes; tolerating it where it is absent changes nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodFabric:
+    """What a pod needs to use the fabric; identical in the gate and in every job."""
+
+    resources: Mapping[str, int] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    capabilities: tuple[str, ...] = ()
+    shared_memory: bool = False
+    """Memory-backed /dev/shm: NCCL's shared-memory transport fails on a container's default of 64 MiB (nccl issue 473)."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    tolerations: tuple[Mapping[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodAdmission:
+    """Which nodes a job may run on: the group's own, and only those that passed."""
+
+    node_selector: Mapping[str, str]
+    validated: str = "pass"
+
+
+@dataclass(frozen=True, slots=True)
+class PodProfile:
+    """Both parts, and how to put them into a job."""
+
+    fabric: PodFabric
+    admission: PodAdmission
+
+    def apply_to(self, spec: Mapping[str, Any], *, container: str | None = None) -> dict[str, Any]:
+        """A copy of ``spec`` with this profile merged in.
+
+        Args:
+            spec: a pod spec, a pod template or anything that holds one under ``template`` (Job, StatefulSet, JobSet's
+                replicated job), as plain dicts in Kubernetes' camelCase or the SDK's snake_case.
+            container: name of the container that gets resources and environment. Default: the only one.
+
+        Raises:
+            ProfileConflictError: the pod already says something else; the message names the path and both values.
+        """
+        merge = Merge.of(spec, container)
+        merge_fabric(merge, self.fabric)
+        merge.node_selector(self.admission.node_selector)
+        merge.require_node_label(LABEL_VALIDATED, self.admission.validated)
+        return merge.result
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for stack outputs and users of other languages: one pod spec with exactly what the profile adds."""
+        return {
+            "fabric": {
+                "resources": {key: str(count) for key, count in sorted(self.fabric.resources.items())},
+                "environment": dict(sorted(self.fabric.environment.items())),
+                "capabilities": list(self.fabric.capabilities),
+                "sharedMemory": self.fabric.shared_memory,
+                "annotations": dict(self.fabric.annotations),
+                "tolerations": [dict(each) for each in self.fabric.tolerations],
+            },
+            "admission": {"nodeSelector": {**self.admission.node_selector, LABEL_VALIDATED: self.admission.validated}},
+        }
+
+
+def merge_fabric(merge: Merge, fabric: PodFabric) -> None:
+    """Put the fabric part into a pod. The gate's rank pods and ``apply_to`` both come through here, and nowhere else."""
+    merge.resources({key: str(count) for key, count in fabric.resources.items()})
+    merge.environment(fabric.environment)
+    merge.capabilities(fabric.capabilities)
+    merge.annotations(fabric.annotations)
+    merge.tolerations(fabric.tolerations)
+    if fabric.shared_memory:
+        merge.volume({"name": SHM, "emptyDir": {"medium": "Memory"}}, mount_path="/dev/shm")  # noqa: S108 - the pod's, not ours

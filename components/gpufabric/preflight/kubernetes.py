@@ -1,0 +1,158 @@
+"""What a plan for an existing cluster needs to find: an answer, permissions, the nodes, a place for the coordinator."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gpufabric.plan import GroupPlan, StackPlan
+from gpufabric.preflight.kubeconfig import KubeconfigError, connect
+from gpufabric.spec import Problem, SpecError
+from gpufabric.validation.api import Api, ApiError, path
+
+_OLDEST = (1, 31)  # Job successPolicy is on by default since 1.31 (Kubernetes documentation, Jobs)
+_NEEDED: Sequence[tuple[str, str, str]] = (
+    ("", "namespaces", "create"),
+    ("", "configmaps", "create"),
+    ("", "services", "create"),
+    ("", "serviceaccounts", "create"),
+    ("batch", "jobs", "create"),
+    ("networking.k8s.io", "networkpolicies", "create"),
+    ("rbac.authorization.k8s.io", "roles", "create"),
+    ("rbac.authorization.k8s.io", "rolebindings", "create"),
+    ("rbac.authorization.k8s.io", "clusterroles", "create"),
+    ("rbac.authorization.k8s.io", "clusterrolebindings", "create"),
+    ("", "nodes", "patch"),  # nobody can grant the coordinator what he has not himself
+)
+_CLUSTER = "cluster.existing"
+
+
+def preflight_kubernetes(plan: StackPlan) -> None:
+    """Raise :class:`SpecError` with everything about the cluster that would stop this plan. Changes nothing."""
+    try:
+        api = connect(plan.cluster.kubeconfig, plan.cluster.context)
+        version = api.get("/version")
+    except KubeconfigError as error:
+        raise SpecError([Problem(_CLUSTER, str(error))]) from None
+    except ApiError as error:
+        raise SpecError([_unreachable(error)]) from None
+    problems = [*_old(version)]
+    try:
+        problems += _permissions(api)
+        nodes = api.list(path("nodes"))
+    except ApiError as error:
+        missing = f"this account may not {error.missing_permission}" if error.missing_permission else str(error)
+        raise SpecError([*problems, Problem(_CLUSTER, missing, "ask for that permission, or use another context")]) from None
+    members: dict[str, list[Mapping[str, Any]]] = {}
+    for position, group in enumerate(plan.groups):
+        members[group.name] = [node for node in nodes if _matches(node, group.node_selector)]
+        problems += _count(group, members[group.name], f"node_groups[{position}]")
+        problems += _capacity(group, members[group.name], f"node_groups[{position}]")
+    grouped = {_name(node) for found in members.values() for node in found}
+    outside = [node for node in nodes if _name(node) not in grouped]
+    hosts = [node for node in outside if _open(node)]
+    if not hosts:
+        reason = f"no node outside the groups can run the gate's coordinator ({_why_not(outside)})"
+        problems.append(Problem("node_groups", reason, "add a small untainted CPU node without the groups' labels"))
+    problems += _local_images(plan, members, hosts)
+    if problems:
+        raise SpecError(problems)
+
+
+def _unreachable(error: ApiError) -> Problem:
+    if error.status in (401, 403):
+        return Problem(
+            _CLUSTER, f"the API server refused this account: {error.message}", "log in again, or use another context"
+        )
+    return Problem(_CLUSTER, f"the API server does not answer: {error}", "check the context, VPN and api_access of the cluster")
+
+
+def _old(version: Mapping[str, Any]) -> Iterator[Problem]:
+    numbers = tuple(int(re.sub(r"\D", "", str(version.get(part))) or 0) for part in ("major", "minor"))
+    if numbers < _OLDEST:
+        reason = f"Kubernetes {version.get('gitVersion')} is too old: the gate's Job needs {_OLDEST[0]}.{_OLDEST[1]} or newer"
+        yield Problem(_CLUSTER, reason, "upgrade the cluster", "Kubernetes, Job successPolicy, 2024-08")
+
+
+def _permissions(api: Api) -> Iterator[Problem]:
+    at = path("selfsubjectaccessreviews", group="authorization.k8s.io")
+    missing = []
+    for group, resource, verb in _NEEDED:
+        attributes = {"group": group, "resource": resource, "verb": verb}
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": attributes},
+        }
+        if not api.create(at, review).get("status", {}).get("allowed"):
+            missing.append(f"{verb} {resource}{f'.{group}' if group else ''}")
+    if missing:
+        yield Problem(
+            _CLUSTER, f"this account may not {', '.join(missing)}", "ask for these permissions, or use another context"
+        )
+
+
+def _count(group: GroupPlan, members: Sequence[Mapping[str, Any]], at: str) -> Iterator[Problem]:
+    labels = ",".join(f"{key}={value}" for key, value in group.node_selector.items())
+    names = ", ".join(sorted(map(_name, members))) or "none"
+    found = f"{len(members)} nodes are labelled {labels} ({names}); nodes asks for exactly {group.nodes}"
+    if len(members) > group.nodes:
+        yield Problem(f"{at}.node_selector", found, f"write nodes: {len(members)}, or a label that fewer nodes have")
+    if len(members) < group.nodes and group.gate.gate.wait_for_nodes:
+        fix = "label more nodes, ask for fewer, or write validation.wait: false (the verdict is then pending)"
+        yield Problem(f"{at}.node_selector", found, fix)
+
+
+def _capacity(group: GroupPlan, members: Sequence[Mapping[str, Any]], at: str) -> Iterator[Problem]:
+    """A node that can never hold a rank pod: the scheduler would say so only after minutes."""
+    for resource, count in group.profile.fabric.resources.items():
+        short = sorted(_name(n) for n in members if int(n["status"].get("allocatable", {}).get(resource, 0)) < count)
+        if short:
+            reason = f"{', '.join(short)}: fewer than {count} of {resource} allocatable"
+            fix = "check the device plugin there (kubectl describe node), or the accelerators and fabric of the group"
+            yield Problem(at, reason, fix)
+
+
+def _local_images(
+    plan: StackPlan, members: Mapping[str, Sequence[Mapping[str, Any]]], hosts: Sequence[Mapping[str, Any]]
+) -> Iterator[Problem]:
+    """An image named ``localhost/...`` has no registry: it is on every node that needs it, or the pods wait for ever."""
+    for group in plan.groups:
+        gate = group.gate.coordinator_job_spec["template"]["spec"]["containers"][0]["image"]
+        for image in sorted({gate, group.gate.gate.image}):
+            if not image.startswith("localhost/"):
+                continue
+            lacking = sorted(_name(n) for n in members[group.name] if not _has_image(n, image))
+            if image == gate and hosts and not any(_has_image(n, image) for n in hosts):
+                lacking += sorted(map(_name, hosts))
+            if lacking:
+                fix = "load it there (python3 -m tools.image path), or push it to a registry and name it so"
+                yield Problem("validation.image", f"{image} is not on {', '.join(lacking)}", fix)
+
+
+def _has_image(node: Mapping[str, Any], image: str) -> bool:
+    return any(image in (each.get("names") or []) for each in node["status"].get("images") or [])
+
+
+def _matches(node: Mapping[str, Any], selector: Mapping[str, str]) -> bool:
+    labels = node["metadata"].get("labels", {})
+    return all(labels.get(key) == value for key, value in selector.items())
+
+
+def _open(node: Mapping[str, Any]) -> bool:
+    blocked = any(taint.get("effect") in ("NoSchedule", "NoExecute") for taint in node["spec"].get("taints", []))
+    return _ready(node) and not blocked and not node["spec"].get("unschedulable", False)
+
+
+def _ready(node: Mapping[str, Any]) -> bool:
+    conditions = {each["type"]: each["status"] for each in node["status"].get("conditions", [])}
+    return conditions.get("Ready") == "True"
+
+
+def _why_not(outside: Sequence[Mapping[str, Any]]) -> str:
+    if not outside:
+        return "every node is in a group"
+    return ", ".join(f"{_name(n)} is {'tainted or cordoned' if _ready(n) else 'not Ready'}" for n in outside[:5])
+
+
+def _name(node: Mapping[str, Any]) -> str:
+    return str(node["metadata"]["name"])

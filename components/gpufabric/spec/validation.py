@@ -1,0 +1,52 @@
+"""Wishes about the gate: what is measured, what is enough, how long to wait."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from gpufabric.spec.base import Wish
+from gpufabric.spec.node_group import Image
+
+_SIZE = re.compile(r"([1-9][0-9]{0,5})([KMG])")
+_UNIT = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def _size(value: str) -> str:
+    if not _SIZE.fullmatch(value) or not 1 << 10 <= size_bytes(value) <= 64 << 30:
+        raise ValueError(f"{value!r} is no message size; write a number with K, M or G (of 1024) from 1K to 64G, such as 8G")
+    return value
+
+
+def size_bytes(size: str) -> int:
+    """``8G`` as 8 x 2^30 bytes: the sizes of nccl-tests, whose suffixes count in 1024."""
+    match = _SIZE.fullmatch(size)
+    if match is None:
+        raise ValueError(f"not a size: {size!r}")
+    return int(match[1]) * _UNIT[match[2]]
+
+
+Minutes = Annotated[int, Field(ge=1, le=24 * 60)]
+
+
+class ValidationSpec(Wish):
+    """The gate of every node group."""
+
+    image: Image | None = None
+    """The gate's own image: Python 3.11 for coordinator and judge; for the ``mpi`` backend also mpirun, mpi4py and sshd."""
+    backend: Literal["nccl", "mpi", "torch"] = "nccl"
+    """What measures. ``nccl``: nccl-tests on GPUs. ``mpi``: between CPUs over TCP. ``torch``: in your own image."""
+    floor_gbytes_per_s: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None = None
+    """Least bus bandwidth of the largest message, GB/s (1e9 bytes/s). Default: the baseline table; without a row, required."""
+    max_size: Annotated[str, AfterValidator(_size)] | None = None
+    """Largest message, the one that is judged. Default 8G for ``nccl``, 64M for ``mpi``."""
+    run: Annotated[int, Field(ge=1)] = 1
+    """Raise it to validate again."""
+    wait: bool = True
+    """Wait for nodes that are not Ready (then fail). ``false``: fewer nodes than asked are normal, the verdict is pending."""
+    nodes_minutes: Minutes = 15
+    """How long to wait for the nodes, minutes."""
+    start_minutes: Minutes = 15
+    """How long image pull and start of the ranks may take, minutes; vendor images hold 10 GB and more."""
+    benchmark_minutes: Minutes = 10
+    """How long the sweep may take, minutes; a hang ends here."""

@@ -1,0 +1,40 @@
+"""The Pulumi program: reads ``gpufabric:stack``, looks at what exists, declares the stack of that cloud."""
+
+import sys
+
+import pulumi
+
+from gpufabric.plan import StackPlan, resolve
+from gpufabric.preflight import preflight_kubernetes
+from gpufabric.spec import SpecError, TrainingSpec, parse_spec
+
+
+def main() -> None:
+    """Declare the stack, or end with every problem of its config and nothing registered."""
+    raw = pulumi.Config("gpufabric").require_object("stack")
+    try:
+        spec = parse_spec(raw)
+        plan = resolve(spec, pulumi.get_stack())
+        preflight_kubernetes(plan)
+    except SpecError as error:
+        for problem in error.problems:
+            pulumi.log.error(f"gpufabric:stack.{problem}")
+        sys.exit(1)
+    declare_kubernetes(spec, plan, raw)
+
+
+def declare_kubernetes(spec: TrainingSpec, plan: StackPlan, raw: dict[str, object]) -> None:
+    """A cluster of one's own. The cloud's SDK is imported here, so that a program loads only the one it uses."""
+    from pulumi_kubernetes import Provider
+
+    from gpufabric.kubernetes import KubernetesTrainingStack
+
+    existing = spec.cluster.existing
+    cluster = Provider("cluster", kubeconfig=existing.kubeconfig, context=existing.context)
+    args = {key: raw[key] for key in ("node_groups", "validation") if key in raw}
+    stack = KubernetesTrainingStack(plan.stack, args, pulumi.ResourceOptions(providers=[cluster]))  # type: ignore[arg-type]
+    pulumi.export("pod_profiles", stack.pod_profiles)
+    pulumi.export("validation", stack.validation)
+
+
+main()
