@@ -1,6 +1,7 @@
 """Make the archives: the gate's root file system by mmdebstrap from this machine's own apt sources, pause by gcc."""
 
 import os
+import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -17,8 +18,9 @@ from tools.toolchain.debian import IMAGE, ensure_packages
 # One after the other, the newer format first.
 APT_SOURCES = (Path("/etc/apt/sources.list.d/debian.sources"), Path("/etc/apt/sources.list"))
 
-# sshd refuses to start without its empty folder, and host keys made at build time would be shared by everybody.
-AFTER_INSTALL = 'mkdir -p "$1/run/sshd" && rm -f "$1"/etc/ssh/ssh_host_*'
+# sshd refuses to start without its empty folder in /run (which mmdebstrap would empty as its last act), and host keys made at
+# build time would be shared by everybody.
+AFTER_INSTALL = 'rm -rf "$1"/run/* "$1"/etc/ssh/ssh_host_* && mkdir "$1/run/sshd"'
 
 
 def ensure_images() -> tuple[Recipe, Recipe]:
@@ -29,6 +31,8 @@ def ensure_images() -> tuple[Recipe, Recipe]:
         return gate, pause
     ensure_packages(IMAGE)
     with locked(cache_folder() / "images", waiting="another image build is running; waiting for it"):
+        for left in gate.archive.parent.glob(".build-*"):
+            shutil.rmtree(left)  # of a killed build: the lock says that nobody is writing it
         for recipe, make_layer in builders.items():
             if not recipe.archive.exists():
                 _build(recipe, make_layer)
@@ -61,6 +65,7 @@ def _gate_layer(recipe: Recipe, layer: Path) -> None:
         '--aptopt=APT::Install-Recommends "false"',
         *(f"--dpkgopt=path-exclude={path}" for path in recipe.excluded_paths),
         f"--customize-hook={AFTER_INSTALL}",
+        "--skip=cleanup/run",
         _release_name(),
         str(layer),
         str(sources),

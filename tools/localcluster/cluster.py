@@ -82,7 +82,7 @@ class Cluster:
     wish: Wish
     programs: dict[str, Path]
     pause_reference: str
-    archives: tuple[Path, ...]
+    image_store: Path
 
     @property
     def folder(self) -> Path:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from tools.localcluster import control_plane, links, node
+from tools.localcluster import control_plane, image_store, links
 from tools.localcluster.api import is_ready
 from tools.localcluster.cluster import Cluster
 from tools.localcluster.machine import Machine
@@ -58,10 +58,8 @@ def _problems_of(cluster: Cluster, machine: Machine) -> Iterator[str]:
     for daemon in cluster.daemons_of(machine).values():
         if list(daemon.command) not in running or not daemon.files_current():
             yield f"{daemon.name} of {machine.name} does not run as it should"
-    if machine is not cluster.control_plane:
-        for archive in cluster.archives:
-            if not node.holds(machine, archive):
-                yield f"{machine.name} lacks the image {archive.stem}"
+    if machine is not cluster.control_plane and not image_store.is_seeded(machine.containerd_folder, cluster.image_store):
+        yield f"{machine.name} lacks the images"
 
 
 def _service_problems(cluster: Cluster) -> Iterator[str]:

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from tools.errors import ToolError
 from tools.folders import locked
 from tools.image.build import ensure_images
 from tools.image.recipe import read_recipe
-from tools.localcluster import cgroups, control_plane, health, links, node, processes, registry
+from tools.localcluster import cgroups, control_plane, health, image_store, links, node, processes, registry
 from tools.localcluster.addresses import Addresses
 from tools.localcluster.cluster import MAX_WORKERS, Cluster, Wish, folder_of, kubeconfig_of, read_wish, write_wish
 from tools.localcluster.commands import ip_batch, run
@@ -38,7 +37,7 @@ def describe(name: str, wish: Wish, addresses: Addresses) -> Cluster:
     """The cluster as it should be."""
     gate, pause = read_recipe("gate"), read_recipe("pause")
     programs = {p.name: p.installed for p in select(read_programs(), "cluster")}
-    return Cluster(name, addresses, wish, programs, pause.reference, (pause.archive, gate.archive))
+    return Cluster(name, addresses, wish, programs, pause.reference, image_store.store_of([gate.archive, pause.archive]))
 
 
 def existing(name: str) -> Cluster:
@@ -54,7 +53,7 @@ def up(name: str, workers: int | None, labels: dict[str, dict[str, str]] | None)
     require_root()
     ensure_built(select(read_programs(), "cluster"))
     ensure_packages(CLUSTER)
-    ensure_images()
+    image_store.ensure_store([image.archive for image in ensure_images()])
     with locked(folder_of(name), waiting=LOCK_MESSAGE):
         folder_of(name).chmod(0o700)  # private keys
         known = read_wish(name)
@@ -98,13 +97,12 @@ def down(name: str) -> None:
 
 def start_node(cluster: Cluster, machine: Machine) -> None:
     """Boot one node of a running cluster and start what belongs on it, without waiting for it to be Ready."""
-    machine.ensure_booted()
+    _ensure_seeded_and_booted(cluster, machine)
     _add_routes(cluster)
-    daemons = cluster.node_daemons(machine.name)
-    for daemon in daemons.values():
-        daemon.ensure()
-    _wait_for_containerd(machine, daemons["containerd"])
-    _import_missing(cluster, machine)
+    containerd = cluster.node_daemons(machine.name)["containerd"]
+    containerd.ensure()
+    _wait_for_containerd(machine, containerd)
+    _ensure_daemons(cluster, machine)
 
 
 def wait_ready(cluster: Cluster, names: list[str], since: datetime) -> None:
@@ -130,22 +128,17 @@ def _make_true(cluster: Cluster) -> None:
     daemons = cluster.control_plane_daemons()
     daemons["etcd"].ensure()
     daemons["kube-apiserver"].ensure()
-    with ThreadPoolExecutor(max_workers=len(cluster.nodes)) as pool:
-        # Images take longer than anything else: they go in while the control plane starts.
-        imports = [pool.submit(_ensure_images_on, cluster, machine) for machine in cluster.nodes.values()]
-        daemons["kube-apiserver"].wait_until("the API server to be ready", cluster.api.ready, API_SECONDS)
-        for daemon in daemons.values():
-            daemon.ensure()
-        say("control plane ready")
-        for name in cluster.nodes:
-            for daemon in cluster.node_daemons(name).values():
-                daemon.ensure()
-        wait_ready(cluster, list(cluster.nodes), since)
-        say(f"{len(cluster.nodes)} nodes Ready")
-        _correct_node_objects(cluster)
-        for done in imports:
-            done.result()
-    say("images on every node")
+    for name in cluster.nodes:
+        cluster.node_daemons(name)["containerd"].ensure()  # while the API server starts
+    daemons["kube-apiserver"].wait_until("the API server to be ready", cluster.api.ready, API_SECONDS)
+    _ensure_daemons(cluster, cluster.control_plane)
+    say("control plane ready")
+    for machine in cluster.nodes.values():
+        _wait_for_containerd(machine, cluster.node_daemons(machine.name)["containerd"])
+        _ensure_daemons(cluster, machine)
+    wait_ready(cluster, list(cluster.nodes), since)
+    _correct_node_objects(cluster)
+    say(f"{len(cluster.nodes)} nodes Ready")
     ip = cluster.addresses.control_plane_ip
     daemons["coredns"].wait_until("cluster DNS to answer", lambda: control_plane.dns_answers(ip), 30)
     daemons["kube-controller-manager"].wait_until(
@@ -162,9 +155,17 @@ def _ensure_machines(cluster: Cluster) -> None:
         if folder.name not in cluster.nodes:  # fewer workers are wanted than there were
             Machine(folder.name, "", folder, cluster.addresses).power_off()
             shutil.rmtree(folder)
-    for machine in cluster.machines:
-        machine.ensure_booted()
+    cluster.control_plane.ensure_booted()
+    for machine in cluster.nodes.values():
+        _ensure_seeded_and_booted(cluster, machine)
     _add_routes(cluster)
+
+
+def _ensure_seeded_and_booted(cluster: Cluster, machine: Machine) -> None:
+    if not image_store.is_seeded(machine.containerd_folder, cluster.image_store):
+        machine.power_off()
+        image_store.seed(machine.containerd_folder, cluster.image_store)
+    machine.ensure_booted()
 
 
 def _ensure_certificates(cluster: Cluster) -> None:
@@ -183,21 +184,13 @@ def _add_routes(cluster: Cluster) -> None:
     ip_batch([f"route replace {cluster.pod_subnet(m.name)} via {m.ip}" for m in cluster.nodes.values()])
 
 
-def _ensure_images_on(cluster: Cluster, machine: Machine) -> None:
-    containerd = cluster.node_daemons(machine.name)["containerd"]
-    containerd.ensure()
-    _wait_for_containerd(machine, containerd)
-    _import_missing(cluster, machine)
-
-
 def _wait_for_containerd(machine: Machine, containerd: Daemon) -> None:
     containerd.wait_until(f"containerd of {machine.name} to answer", lambda: node.containerd_answers(machine), 30)
 
 
-def _import_missing(cluster: Cluster, machine: Machine) -> None:
-    for archive in cluster.archives:
-        if not node.holds(machine, archive):
-            node.import_archive(machine, archive)
+def _ensure_daemons(cluster: Cluster, machine: Machine) -> None:
+    for daemon in cluster.daemons_of(machine).values():
+        daemon.ensure()
 
 
 def _correct_node_objects(cluster: Cluster) -> None:

@@ -46,6 +46,11 @@ class Machine:
         """An argument that no other process of this host has: it contains the path of the cluster's state."""
         return f"{MARKER}{self.folder}"
 
+    @property
+    def containerd_folder(self) -> Path:
+        """The host's view of its /var/lib/containerd."""
+        return self.folder / "disk/var/lib/containerd"
+
     def init(self) -> int | None:
         """Pid (on the host) of the machine's process 1, if it runs and got through its boot."""
         for pid in processes.with_argument(self.marker):

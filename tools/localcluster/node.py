@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-from tools.image.archive import read_reference
 from tools.localcluster import cgroups
 from tools.localcluster.daemon import Daemon
 from tools.localcluster.machine import Machine
@@ -135,24 +134,6 @@ def containerd_answers(machine: Machine) -> bool:
     return machine.succeeds("ctr", "version")
 
 
-def holds(machine: Machine, archive: Path) -> bool:
-    """Was this very archive imported here? The name alone does not tell: an archive may be rebuilt under its name."""
-    return _imported(machine).get(read_reference(archive)) == _identity(archive)
-
-
 def import_archive(machine: Machine, archive: Path) -> None:
-    """Import an image and note it; one that was cut short is not noted and goes in again."""
+    """Import one more image."""
     machine.run("ctr", "--namespace", "k8s.io", "images", "import", str(archive))
-    record = {**_imported(machine), read_reference(archive): _identity(archive)}
-    (machine.folder / "images.json").write_text(json.dumps(record, indent=1))
-
-
-def _imported(machine: Machine) -> dict[str, str]:
-    file = machine.folder / "images.json"
-    content: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
-    return content
-
-
-def _identity(archive: Path) -> str:
-    stat = archive.stat()
-    return f"{archive}:{stat.st_size}:{stat.st_mtime_ns}"
