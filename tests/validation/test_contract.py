@@ -5,8 +5,8 @@ import json
 from typing import Any
 
 import pytest
-from gpufabric.validation import contract
 
+from gpufabric.validation import contract
 from tests.validation.samples import GATE
 
 

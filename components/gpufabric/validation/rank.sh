@@ -33,6 +33,7 @@ stop_children() {
 
 fail() { # fail CODE TEXT
   trap '' TERM INT
+  umask 022 # the judge is not root
   echo "rank ${index:-?}: $2"
   printf '%s' "$2" 2>/dev/null >"$log"
   put "$shared/error" "$2"

@@ -25,7 +25,7 @@ _ERROR: Final = re.compile(
     re.IGNORECASE,
 )
 _TRANSPORT: Final = re.compile(r"NET/|Using network|Selected [Pp]rovider|\bvia (?:P2P|SHM|NET|NVL)")
-_SENDER: Final = re.compile(r"^\S+:[0-9]+:[0-9]+\s+\[[^\]]*\]\s+", re.ASCII)
+_SENDER: Final = re.compile(r"^\S+:[0-9]+:[0-9]+\s+\[[^\]]*\]\s+(?:NCCL (?:INFO|WARN)\s+)?", re.ASCII)
 _MAX_TRANSPORT_LINES: Final = 64
 _MAX_ERROR_LINES: Final = 8
 _MAX_KEPT: Final = 300
