@@ -26,7 +26,7 @@ from gpufabric.validation import contract
 from gpufabric.validation.judge import judge
 from gpufabric.validation.measurement import Measurement
 
-_KEY: Final = re.compile(r"(?:ssh-ed25519|ssh-rsa|ecdsa-sha2-[a-z0-9-]+) [A-Za-z0-9+/]+={0,3}(?: [\x20-\x7e]*)?")
+_KEY: Final = re.compile(r"(?:ssh-ed25519|ssh-rsa|ecdsa-sha2-[a-z0-9-]+) [A-Za-z0-9+/]{60,}={0,3}(?: [\x20-\x7e]*)?")
 _MAX_KEY_BYTES: Final = 8192
 _HEAD_BYTES: Final = 2 << 20
 _TAIL_BYTES: Final = 6 << 20

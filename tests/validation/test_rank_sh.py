@@ -1,0 +1,265 @@
+"""The rank container's entry, in a real POSIX shell against fake programs: what it starts, what it leaves, each way to fail."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "components/gpufabric/validation/rank.sh"
+SHELL = shutil.which("dash") or "/bin/sh"
+TOOLS = ("date", "sleep", "mkdir", "rm", "cp", "mv", "cat", "tail", "cut", "sed", "env", "timeout", "touch")
+
+FAKES = {
+    "ssh-keygen": 'while [ "$1" != -f ]; do shift; done; echo private >"$2"; echo "ssh-ed25519 AAAA fake" >"$2.pub"',
+    "sshd": 'echo "$*" >"$GATE_ROOT/sshd.args"; exec sleep 30',
+    "ssh": 'echo "$*" >>"$GATE_ROOT/ssh.args"',
+    "mpirun": 'echo "$*" >"$GATE_ROOT/mpirun.args"; echo "# a row"; echo "# on stderr" >&2',
+    "python3": "exit 0",
+}
+
+
+class Pod:
+    """A gate folder, a PATH of fakes, and the script running in it."""
+
+    def __init__(self, root: Path, index: int = 0, **changes: str) -> None:
+        self.root, self.shared = root, root / "shared"
+        self.bin = root / "bin"
+        for folder in (self.shared, root / "key", self.bin):
+            folder.mkdir(parents=True)
+        for name in TOOLS:
+            found = shutil.which(name)
+            assert found, name
+            (self.bin / name).symlink_to(found)
+        for name, text in FAKES.items():
+            self.fake(name, text)
+        self.environment = {
+            "PATH": str(self.bin),
+            "GATE_ROOT": str(root),
+            "GATE_TERMINATION_LOG": str(root / "message"),
+            "JOB_COMPLETION_INDEX": str(index),
+            "GATE_NODES": "2",
+            "GATE_RANKS_PER_NODE": "1",
+            "GATE_HOST_PREFIX": "train-ranks",
+            "GATE_SERVICE": "train-ranks",
+            "GATE_START_SECONDS": "1",
+            "GATE_BENCHMARK_SECONDS": "5",
+            "GATE_MIN_BYTES": "1024",
+            "GATE_MAX_BYTES": "4096",
+            "GATE_FACTOR": "4",
+            "GATE_INTERFACE": "eth0",
+            "PYTHONPATH": "/gate/lib",
+            **changes,
+        }
+        # the script adds the usual sbin folders; a machine's real sshd must not be found there
+        text = SCRIPT.read_text().replace(":/usr/local/sbin:/usr/sbin:/sbin", "")
+        assert text != SCRIPT.read_text()
+        (root / "rank.sh").write_text(text)
+        self.process: subprocess.Popen[str] | None = None
+
+    def fake(self, name: str, text: str) -> None:
+        file = self.bin / name
+        file.write_text(f"#!{SHELL}\n{text}\n")
+        file.chmod(0o755)
+
+    def authorize(self) -> None:
+        (self.shared / "authorized_keys").write_text("key\n")
+
+    def start(self) -> "subprocess.Popen[str]":
+        self.process = subprocess.Popen(
+            [SHELL, str(self.root / "rank.sh")],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        return self.process
+
+    def run(self) -> int:
+        process = self.start()
+        self.output, _ = process.communicate(timeout=15)
+        return process.returncode
+
+    def end(self) -> None:
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.communicate()
+
+    def text(self, name: str) -> str:
+        file = self.root / name
+        return file.read_text().strip() if file.exists() else ""
+
+
+@pytest.fixture
+def pod(tmp_path: Path) -> Iterator[Pod]:
+    made = Pod(tmp_path / "pod")
+    yield made
+    made.end()
+
+
+def test_the_script_is_posix() -> None:
+    subprocess.run([SHELL, "-n", str(SCRIPT)], check=True)
+    checker = shutil.which("shellcheck")
+    if checker:
+        subprocess.run([checker, "-s", "sh", str(SCRIPT)], check=True)
+    assert not [line for line in SCRIPT.read_text().splitlines() if "[[" in line or line.startswith("function ")]
+
+
+def test_rank_0_runs_the_benchmark(pod: Pod) -> None:
+    pod.authorize()
+    pod.environment["NCCL_DEBUG"] = "INFO"
+    pod.environment["GATE_FORWARD"] = "NCCL_DEBUG NOT_SET bad-name"
+    assert pod.run() == 0, pod.output
+    assert pod.text("shared/exit-code") == "0"
+    assert pod.text("shared/output") == "# a row\n# on stderr"
+    assert pod.text("shared/id.pub") == "ssh-ed25519 AAAA fake"
+    assert pod.text("shared/error") == ""
+    arguments = pod.text("mpirun.args")
+    for part in (
+        "--allow-run-as-root -np 2 --host train-ranks-0.train-ranks:1,train-ranks-1.train-ranks:1 --bind-to none",
+        "--mca orte_keep_fqdn_hostnames 1",
+        "--mca btl tcp,self --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1",
+        "-x NCCL_DEBUG",
+        "-x PYTHONPATH",
+        "-x GATE_NODES",
+        "python3 -m gpufabric.validation.mpi_allreduce -b 1024 -e 4096 -f 4",
+    ):
+        assert part in arguments
+    assert "NOT_SET" not in arguments
+    assert "bad-name" not in arguments.replace("NCCL_DEBUG NOT_SET", "")
+    assert f"-i {pod.root}/key/id" in arguments
+    assert "private" in pod.text("key/id")
+    assert "-p 2222" in pod.text("sshd.args")
+    assert f"AuthorizedKeysFile={pod.root}/shared/authorized_keys" in pod.text("sshd.args")
+    assert "PasswordAuthentication=no" in pod.text("sshd.args")
+    assert len(pod.text("ssh.args").splitlines()) == 2
+
+
+def test_another_benchmark(pod: Pod) -> None:
+    pod.authorize()
+    pod.environment["GATE_BENCHMARK"] = "touch -b 8 *"
+    pod.environment["GATE_RANKS_PER_NODE"] = "8"
+    assert pod.run() == 0, pod.output
+    assert pod.text("mpirun.args").endswith("touch -b 8 *")
+    assert "-np 16 --host train-ranks-0.train-ranks:8," in pod.text("mpirun.args")
+
+
+@pytest.mark.parametrize(("script", "code"), [("echo half; exit 7", 7), ("kill -9 $$", 137)])
+def test_the_benchmarks_exit_code_is_kept(pod: Pod, script: str, code: int) -> None:
+    pod.authorize()
+    pod.fake("mpirun", script)
+    assert pod.run() == code
+    assert pod.text("shared/exit-code") == str(code)
+    assert pod.text("message") == f"the benchmark ended with exit code {code}"
+    assert pod.text("shared/error") == ""
+
+
+def test_a_benchmark_that_hangs_is_stopped(pod: Pod) -> None:
+    pod.authorize()
+    pod.fake("mpirun", "echo begun; exec sleep 30")
+    pod.environment["GATE_BENCHMARK_SECONDS"] = "1"
+    assert pod.run() == 124
+    assert pod.text("shared/exit-code") == "124"
+    assert pod.text("shared/output") == "begun"
+
+
+@pytest.mark.parametrize(
+    ("missing", "says"),
+    [
+        ("mpirun", "the image has no mpirun (Open MPI)"),
+        ("sshd", "the image has no sshd (package openssh-server)"),
+        ("ssh-keygen", "the image has no ssh-keygen"),
+        ("ssh", "the image has no ssh (package openssh-client)"),
+        ("timeout", "the image has no timeout"),
+        ("python3", "the image has no python3 (the benchmark)"),
+    ],
+)
+def test_missing_programs(pod: Pod, missing: str, says: str) -> None:
+    pod.authorize()
+    (pod.bin / missing).unlink()
+    assert pod.run() == 70
+    failed(pod, 70, says)
+
+
+def failed(pod: Pod, code: int, says: str) -> None:
+    """Every early failure leaves one line in two places, and the exit code for the judge."""
+    assert says in pod.text("shared/error")
+    assert "\n" not in pod.text("shared/error")
+    assert pod.text("message") == pod.text("shared/error")
+    assert pod.text("shared/exit-code") == str(code)
+    assert pod.text("shared/output") == ""
+
+
+def test_keys_that_cannot_be_made(pod: Pod) -> None:
+    pod.fake("ssh-keygen", "echo no entropy; exit 1")
+    assert pod.run() == 71
+    failed(pod, 71, "ssh-keygen failed: no entropy")
+
+
+def test_no_key_from_rank_0(tmp_path: Path) -> None:
+    pod = Pod(tmp_path / "pod", index=1)
+    assert pod.run() == 71
+    assert "the public key of rank 0 did not come within 1 s" in pod.text("shared/error")
+    assert pod.text("shared/exit-code") == ""
+
+
+def test_an_unreachable_peer_is_named_with_the_last_error(pod: Pod) -> None:
+    pod.authorize()
+    pod.fake("ssh", 'case "$*" in *ranks-1*) echo "Could not resolve hostname"; exit 255 ;; esac')
+    assert pod.run() == 72
+    failed(pod, 72, "peer 1 (train-ranks-1.train-ranks) is unreachable after 1 s: Could not resolve hostname")
+
+
+def test_a_slow_peer_is_waited_for(pod: Pod) -> None:
+    pod.authorize()
+    pod.environment["GATE_START_SECONDS"] = "9"
+    pod.fake("ssh", 'case "$*" in *ranks-1*) [ -e "$GATE_ROOT/up" ] || { touch "$GATE_ROOT/up"; exit 255; } ;; esac')
+    assert pod.run() == 0, pod.output
+
+
+def test_sshd_that_ends(pod: Pod) -> None:
+    pod.fake("sshd", "echo port in use >&2; exit 255")
+    assert pod.run() == 73
+    failed(pod, 73, "sshd ended with code 255: port in use")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("GATE_NODES", "", "GATE_NODES is not set"),
+        ("GATE_NODES", "two", "GATE_NODES is 'two', not a whole number above 0"),
+        ("GATE_BENCHMARK_SECONDS", "0", "GATE_BENCHMARK_SECONDS is '0'"),
+        ("JOB_COMPLETION_INDEX", "", "this is no pod of an Indexed Job"),
+    ],
+)
+def test_bad_environment(pod: Pod, name: str, value: str, says: str) -> None:
+    pod.environment[name] = value
+    assert pod.run() == 74
+    assert says in pod.text("shared/error")
+
+
+@pytest.mark.parametrize(("index", "code"), [(1, 0), (0, 143)])
+def test_term(tmp_path: Path, index: int, code: int) -> None:
+    """A worker's service ends with 0 when the Job is done; rank 0 was not done."""
+    pod = Pod(tmp_path / "pod", index=index)
+    pod.authorize()
+    pod.fake("mpirun", 'touch "$GATE_ROOT/begun"; exec sleep 30')
+    process = pod.start()
+    try:
+        end = time.monotonic() + 5
+        while not ((pod.root / "begun").exists() if index == 0 else (pod.root / "sshd.args").exists()):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=5)
+        assert process.returncode == code
+        assert pod.text("shared/exit-code") == ""
+    finally:
+        pod.end()
