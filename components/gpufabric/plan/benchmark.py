@@ -64,7 +64,7 @@ def decide_floor(
 ) -> Floor | Problem:
     """The floor: the user's, else the baseline of exactly this hardware; without one, the user must give it."""
     if wish.floor_gbytes_per_s is not None:
-        return Floor(wish.floor_gbytes_per_s, "floor given in the spec")
+        return Floor(wish.floor_gbytes_per_s, "given in the spec")
     found = None
     if wish.backend == "nccl":
         found = find_baseline(
@@ -81,4 +81,4 @@ def decide_floor(
     if size_bytes(wish.max_size or found.size) != size_bytes(found.size):
         reason = f"the baseline of {path} holds for messages of {found.size}, not {wish.max_size}"
         return Problem("validation.max_size", reason, "leave it out, or give floor_gbytes_per_s for your size")
-    return Floor(found.floor_busbw_gbytes_per_s, f"baseline table: {found.provenance}")
+    return Floor(found.floor_busbw_gbytes_per_s, f"from the baseline table: {found.provenance}")

@@ -1,0 +1,54 @@
+# gpufabric. `make up` runs the main job, `make test` passes the tests; both set up what is missing first.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup toolchain up down test lint bench soak lock
+
+PY := .venv/bin/python
+# A cluster of your own instead of the local one: make up KUBECONFIG=FILE. (The environment's KUBECONFIG is not used.)
+ifeq ($(origin KUBECONFIG),command line)
+CLUSTER := --kubeconfig $(KUBECONFIG)
+endif
+
+help:
+	@echo 'make up      set up, start the local cluster, pulumi up, print the measured verdict'
+	@echo '             RUN=2 validates again; KUBECONFIG=FILE uses a cluster of your own; SAMPLE=FILE another stack file'
+	@echo 'make down    remove all that make up made'
+	@echo 'make test    every test of the ladder that needs no account and no GPU'
+	@echo 'make soak    the full fault counts, hours'
+	@echo 'make bench   ratios of one run'
+	@echo 'make lint    formatter, linter, strict type check'
+	@echo 'make setup   the Python environment alone;  make toolchain   the programs that are built'
+
+setup: .venv/.ready
+
+# uv comes from PATH or from the package index; requirements.lock pins every package by hash.
+.venv/.ready: requirements.lock pyproject.toml
+	@bash tools/setup.sh
+
+lock:
+	uv pip compile pyproject.toml --group dev --extra kubernetes --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements.lock
+
+toolchain: setup
+	@$(PY) -m tools.toolchain ensure all
+	@$(PY) -m tools.image ensure
+
+up: toolchain
+	@$(PY) -m tools.up $(CLUSTER) $(if $(RUN),--run $(RUN)) $(if $(SAMPLE),--sample $(SAMPLE))
+
+down: setup
+	@$(PY) -m tools.up --down $(CLUSTER)
+
+lint: setup
+	@.venv/bin/ruff format --check .
+	@.venv/bin/ruff check .
+	@.venv/bin/mypy
+
+test: lint toolchain
+	@$(PY) -m tools.rungs
+
+soak: toolchain
+	@$(PY) -m tools.rungs --soak
+
+bench: toolchain
+	@$(PY) -m tools.bench
