@@ -1,0 +1,40 @@
+"""Started by the wrapper `pulumi-language-python`: serve on a free port, print it, stay until the engine goes away."""
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import threading
+from pathlib import Path
+
+REPOSITORY = str(Path(__file__).resolve().parents[2])
+
+
+def main() -> int:
+    """The engine's address is the last argument; options before it are about tracing and are not used."""
+    # The terminal's interrupt reaches the whole process group. The engine decides what it means, and ends us itself; what this
+    # process starts inherits the deafness.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.path.insert(0, REPOSITORY)
+    from tools.language_host.server import serve
+
+    sys.path.remove(REPOSITORY)  # the user's program must not see our modules
+    server, port = serve(engine=sys.argv[-1])
+    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
+    print(port, flush=True)
+    server.wait_for_termination()
+    return 0
+
+
+def _leave_with(parent: int) -> None:
+    """End this process when its parent ends, however that comes about: a killed engine sends no farewell."""
+    with contextlib.suppress(ProcessLookupError):
+        poll = select.poll()
+        poll.register(os.pidfd_open(parent), select.POLLIN)
+        poll.poll()
+    os._exit(0)  # a program may be running in another thread; there is nobody left to tell its result
+
+
+if __name__ == "__main__":
+    sys.exit(main())
