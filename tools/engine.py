@@ -3,11 +3,13 @@
 import json
 import os
 import secrets
+import socket
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tools.errors import ToolError
 from tools.folders import REPOSITORY
 from tools.toolchain.cli import path_folder
 
@@ -82,7 +84,16 @@ class Engine:
         """Make the stack if it is not there yet."""
         made = self.run("stack", "init", stack)
         if made.returncode and "already exists" not in made.stdout:
-            raise RuntimeError(f"pulumi stack init {stack}: {made.stdout.strip()}")
+            raise ToolError(f"pulumi stack init {stack}: {made.stdout.strip()}")
+
+    def unlock(self, stack: str) -> bool:
+        """Take away the lock that a killed `up` of this machine left; a lock whose process lives stays. True if one was taken."""
+        locks = self.state / "backend" / ".pulumi" / "locks" / "organization" / "gpufabric" / stack
+        owners = [json.loads(lock.read_text("utf-8")) for lock in locks.glob("*.json")] if locks.is_dir() else []
+        here = [owner for owner in owners if owner.get("hostname") == socket.gethostname()]
+        if not here or any(Path(f"/proc/{owner['pid']}").exists() for owner in here):
+            return False
+        return self.run("cancel", "--yes", "--stack", stack).returncode == 0
 
     def outputs(self, stack: str) -> dict[str, Any]:
         """The stack's outputs; secrets stay hidden."""

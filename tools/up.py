@@ -48,6 +48,8 @@ def _up(engine: Engine, sample: Path, run: int | None) -> int:
         print(f"your cluster must be able to pull the image named in {sample}; {gate.reference} is at {gate.archive}")
         print("(python3 -m tools.image howto: how to load it onto nodes or push it to a registry)")
     write_copy(sample, COPY, run)
+    if engine.unlock(STACK):
+        print("an earlier run was killed; this one carries on where it stopped")
     engine.select(STACK)
     code = engine.stream("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", STACK)
     if code == 0:
