@@ -18,10 +18,6 @@ from tools.toolchain.debian import IMAGE, ensure_packages
 # One after the other, the newer format first.
 APT_SOURCES = (Path("/etc/apt/sources.list.d/debian.sources"), Path("/etc/apt/sources.list"))
 
-# sshd refuses to start without its empty folder in /run (which mmdebstrap would empty as its last act), and host keys made at
-# build time would be shared by everybody.
-AFTER_INSTALL = 'rm -rf "$1"/run/* "$1"/etc/ssh/ssh_host_* && mkdir "$1/run/sshd"'
-
 
 def ensure_images() -> tuple[Recipe, Recipe]:
     """Build what is missing; returns the gate's and the pause image's recipe, whose archives now exist."""
@@ -58,14 +54,19 @@ def _gate_layer(recipe: Recipe, layer: Path) -> None:
         raise ToolError(
             f"the gate image is made of Debian packages and none of {', '.join(map(str, APT_SOURCES))} has a source"
         )
+    # As root, mmdebstrap mounts proc, sys and parts of dev into what it builds. In a mount namespace of its own, a build that
+    # is killed leaves no mount behind, and what it left on disk can be deleted without reaching through one.
+    isolated = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc") if os.geteuid() == 0 else ()
     _run(
+        layer.parent,
+        *isolated,
         "mmdebstrap",
         "--variant=minbase",
         f"--include={','.join(recipe.packages)}",
         '--aptopt=APT::Install-Recommends "false"',
         *(f"--dpkgopt=path-exclude={path}" for path in recipe.excluded_paths),
-        f"--customize-hook={AFTER_INSTALL}",
-        "--skip=cleanup/run",
+        f"--customize-hook={recipe.after_install}",
+        "--skip=cleanup/run",  # after_install does it, and leaves what is needed there
         _release_name(),
         str(layer),
         str(sources),
@@ -74,7 +75,7 @@ def _gate_layer(recipe: Recipe, layer: Path) -> None:
 
 def _pause_layer(recipe: Recipe, layer: Path) -> None:
     program = layer.with_name(recipe.key)
-    _run("gcc", "-O2", "-static", "-s", "-o", str(program), str(HERE / "pause.c"))
+    _run(layer.parent, "gcc", "-O2", "-static", "-s", "-o", str(program), str(HERE / "pause.c"))
     with tarfile.open(layer, "w") as tar:
         entry = tar.gettarinfo(program, arcname=recipe.key)
         entry.uid = entry.gid = 0
@@ -92,8 +93,8 @@ def _release_name() -> str:
     raise ToolError("/etc/os-release has no VERSION_CODENAME: the gate image can be built on Debian only")
 
 
-def _run(*command: str) -> None:
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(IMAGE_EPOCH)}
+def _run(scratch: Path, *command: str) -> None:
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(IMAGE_EPOCH), "TMPDIR": str(scratch)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise ToolError(f"{command[0]} failed with status {done.returncode}:\n{done.stderr.strip()[-1500:]}")
+        raise ToolError(f"`{' '.join(command[:8])} ...` failed with status {done.returncode}:\n{done.stderr.strip()[-1500:]}")

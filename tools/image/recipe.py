@@ -8,8 +8,8 @@ from pathlib import Path
 from tools.folders import cache_folder
 
 HERE = Path(__file__).resolve().parent
-# A change to any of these yields another image.
-SOURCES = ("images.toml", "archive.py", "build.py", "pause.c")
+# What decides the content; a change to any of these yields another archive.
+SOURCES = ("images.toml", "archive.py", "pause.c")
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Recipe:
     version: str
     packages: tuple[str, ...]
     excluded_paths: tuple[str, ...]
+    after_install: str
 
     @property
     def reference(self) -> str:
@@ -37,4 +38,11 @@ class Recipe:
 def read_recipe(key: str) -> Recipe:
     """The recipe of `gate` or `pause`."""
     row = tomllib.loads((HERE / "images.toml").read_text())[key]
-    return Recipe(key, row["name"], row["version"], tuple(row.get("packages", ())), tuple(row.get("excluded_paths", ())))
+    return Recipe(
+        key=key,
+        name=row["name"],
+        version=row["version"],
+        packages=tuple(row.get("packages", ())),
+        excluded_paths=tuple(row.get("excluded_paths", ())),
+        after_install=row.get("after_install", ""),
+    )

@@ -28,16 +28,24 @@ class Api:
 
     def ready(self) -> bool:
         """Does the API server say that it is ready?"""
-        with self._opener.open(f"{self.pki.server}/readyz", timeout=TIMEOUT_SECONDS) as answer:
-            return bool(answer.read() == b"ok")
+        return self.text("/readyz") == "ok"
 
     def get(self, path: str) -> dict[str, Any]:
         """GET; a missing object is an HTTPError, which is an OSError."""
         return self._send("GET", path, None)
 
+    def text(self, path: str) -> str:
+        """GET of something that is not JSON, such as a pod's log."""
+        with self._opener.open(f"{self.pki.server}{path}", timeout=TIMEOUT_SECONDS) as answer:
+            return str(answer.read().decode())
+
+    def create(self, path: str, content: dict[str, Any]) -> dict[str, Any]:
+        """POST to a collection."""
+        return self._send("POST", path, content, "application/json")
+
     def merge_patch(self, path: str, change: dict[str, Any]) -> dict[str, Any]:
         """PATCH with a JSON merge patch."""
-        return self._send("PATCH", path, change)
+        return self._send("PATCH", path, change, "application/merge-patch+json")
 
     def delete(self, path: str) -> None:
         """DELETE."""
@@ -52,11 +60,11 @@ class Api:
         leases = self.get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")["items"]
         return {lease["metadata"]["name"]: _time(lease["spec"]["renewTime"]) for lease in leases}
 
-    def _send(self, method: str, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    def _send(self, method: str, path: str, body: dict[str, Any] | None, content_type: str = "") -> dict[str, Any]:
         request = urllib.request.Request(f"{self.pki.server}{path}", method=method)  # noqa: S310 (https, our own server)
         if body is not None:
             request.data = json.dumps(body).encode()
-            request.add_header("Content-Type", "application/merge-patch+json")
+            request.add_header("Content-Type", content_type)
         with self._opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
             content: dict[str, Any] = json.load(answer)
             return content

@@ -23,7 +23,7 @@ def root(tag: str, machine: str) -> str:
 
 def make(tag: str, machine: str) -> None:
     """Make the machine's control group in every hierarchy."""
-    trees = _v1_trees()
+    trees = _mounted("cgroup")
     for tree in trees:
         path = tree / root(tag, machine).lstrip("/")
         path.mkdir(parents=True, exist_ok=True)
@@ -35,8 +35,7 @@ def make(tag: str, machine: str) -> None:
 
 def remove(tag: str, machine: str | None = None) -> None:
     """Remove a machine's control groups, or the whole cluster's; the top goes with the last cluster."""
-    trees = _v1_trees() or [V2_TREE]
-    for tree in trees:
+    for tree in _mounted("cgroup", "cgroup2"):  # runc leaves a group in the unified tree of a hybrid layout, too
         path = tree / TOP / tag / (machine or "")
         # A killed process leaves its group a moment after it is gone.
         wait_until(f"control group {path} to be empty", partial(_removed, path), timeout_seconds=10)
@@ -44,9 +43,9 @@ def remove(tag: str, machine: str | None = None) -> None:
             _try_rmdir(tree / TOP)
 
 
-def _v1_trees() -> list[Path]:
+def _mounted(*kinds: str) -> list[Path]:
     mounts = (line.split() for line in Path("/proc/mounts").read_text().splitlines())
-    return [Path(mount[1]) for mount in mounts if mount[2] == "cgroup"]
+    return [Path(mount[1]) for mount in mounts if mount[2] in kinds]
 
 
 def _fill_cpuset(tree: Path, path: Path) -> None:

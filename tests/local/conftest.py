@@ -1,0 +1,65 @@
+"""A cluster of the tests' own, brought up once per session through the command line, as a user would."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tools.folders import REPOSITORY
+from tools.image.recipe import read_recipe
+from tools.localcluster.cluster import kubeconfig_of
+
+NAME = "test"
+
+
+def cli(name: str, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run `python3 -m tools.localcluster --name NAME ...`."""
+    command = [sys.executable, "-m", "tools.localcluster", "--name", name, *arguments]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    if check:
+        assert done.returncode == 0, f"{' '.join(arguments)}: {done.stdout}\n{done.stderr}"
+    return done
+
+
+@dataclass(frozen=True)
+class LocalCluster:
+    """Handle for tests: what a user has, and the command line."""
+
+    name: str
+    kubeconfig: Path
+    image: str
+
+    def cli(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a command on this cluster."""
+        return cli(self.name, *arguments, check=check)
+
+    def degrade(self, node: str, rate: str) -> None:
+        """Slow a node's link down."""
+        self.cli("degrade", node, rate)
+
+    def restore(self) -> None:
+        """Give every node that is on its healthy link back."""
+        self.cli("restore")
+
+    def kill(self, node: str) -> None:
+        """Cut a node's power."""
+        self.cli("kill", node)
+
+    def revive(self, node: str) -> None:
+        """Switch it on and wait until it is Ready."""
+        self.cli("revive", node)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[LocalCluster]:
+    """A healthy cluster named `test`: system, n0, n1. A test that breaks something repairs it."""
+    if os.geteuid() != 0:
+        pytest.skip("the local cluster needs root")
+    cli(NAME, "down")  # of an earlier session that was killed
+    cli(NAME, "up")
+    yield LocalCluster(NAME, kubeconfig_of(NAME), read_recipe("gate").reference)
+    cli(NAME, "down")
