@@ -56,12 +56,12 @@ class ValidationArgs(TypedDict):
     """Raise it to validate again. Default: 1."""
     wait: NotRequired[bool]
     """Wait for nodes that are not Ready. Default: true. ``false``: fewer nodes than asked give the outcome pending."""
-    nodes_minutes: NotRequired[int]
-    """How long to wait for the nodes, 1 to 1,440 minutes. Default: 15."""
-    start_minutes: NotRequired[int]
-    """How long image pull and start of the ranks may take, 1 to 1,440 minutes. Default: 15."""
-    benchmark_minutes: NotRequired[int]
-    """How long the sweep may take, 1 to 1,440 minutes. Default: 10."""
+    nodes_minutes: NotRequired[float]
+    """How long to wait for the nodes, 0.1 to 1,440 minutes. Default: 15."""
+    start_minutes: NotRequired[float]
+    """How long image pull and start of the ranks may take, 0.1 to 1,440 minutes. Default: 15."""
+    benchmark_minutes: NotRequired[float]
+    """How long the sweep may take, 0.1 to 1,440 minutes. Default: 10."""
 
 
 class NcclValidationArgs(TypedDict):

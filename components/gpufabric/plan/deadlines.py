@@ -4,6 +4,7 @@ Were an outer clock to ring first, the user would read "timed out" instead of th
 """
 
 from dataclasses import dataclass
+from math import ceil
 
 from gpufabric.spec import ValidationSpec
 
@@ -27,7 +28,7 @@ class Deadlines:
 
 def gate_deadlines(wish: ValidationSpec) -> Deadlines:
     """All clocks of a gate from the three that a user may set."""
-    nodes_s, start_s, benchmark_s = (60 * m for m in (wish.nodes_minutes, wish.start_minutes, wish.benchmark_minutes))
+    nodes_s, start_s, benchmark_s = (ceil(60 * m) for m in (wish.nodes_minutes, wish.start_minutes, wish.benchmark_minutes))
     judge_s = start_s + benchmark_s + _STOP_S
     rank_job_s = start_s + judge_s + _STOP_S
     coordinator_s = nodes_s + rank_job_s + _REPORT_S

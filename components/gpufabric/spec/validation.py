@@ -26,7 +26,7 @@ def size_bytes(size: str) -> int:
     return int(match[1]) * _UNIT[match[2]]
 
 
-Minutes = Annotated[int, Field(ge=1, le=24 * 60)]
+Minutes = Annotated[float, Field(ge=0.1, le=24 * 60, allow_inf_nan=False)]
 
 
 class ValidationSpec(Wish):
