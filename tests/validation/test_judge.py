@@ -123,6 +123,11 @@ def test_unknown(text: str, wanted: Expectation, exit_code: int, says: str) -> N
     assert (found.outcome, says in found.reason) == ("unknown", True), found.reason
 
 
+def test_the_last_words_of_a_failed_benchmark_are_passed_on() -> None:
+    found = judge("Traceback:\nModuleNotFoundError: No module named 'mpi4py'\n", WANTED, exit_code=1)
+    assert found.reason.endswith("""exit code 1; its last words: "ModuleNotFoundError: No module named 'mpi4py'\"""")
+
+
 def test_what_rank_sh_said_comes_first() -> None:
     found = judge("", WANTED, exit_code=72, error="peer 1 (a-1.b) is unreachable after 60 s: refused\n")
     assert found.reason == "peer 1 (a-1.b) is unreachable after 60 s: refused (exit code 72)"

@@ -126,6 +126,22 @@ def test_zero_size_rows_several_footers_elided_reduced_and_errors() -> None:
     assert len(parsed.errors) == 2
 
 
+EPILOGUE = f"""{"-" * 74}
+mpirun detected that one or more processes exited with non-zero status
+  Exit code:    1
+{"-" * 74}
+"""
+
+
+def test_last_words() -> None:
+    """Why a benchmark ended stands before mpirun's epilogue; where nothing does, the epilogue's first line."""
+    assert table.parse(f"# a comment\nbash: line 1: oops: command not found\n{EPILOGUE}").last_words.endswith(
+        "command not found"
+    )
+    assert table.parse(healthy().text() + EPILOGUE).last_words.startswith("mpirun detected")
+    assert table.parse(healthy().text()).last_words == ""
+
+
 def test_cut_rank_list() -> None:
     text = "#  Rank  0 Group  0 Pid  1 on   node-0 device  0 [0000:1b:00] GPU\n"
     assert not table.parse(text).ranks_cut

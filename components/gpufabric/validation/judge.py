@@ -107,6 +107,8 @@ def _incomplete(parsed: Table, judged: Row | None, wanted: Expectation, exit_cod
     ended = f"; the benchmark ended with exit code {exit_code}" if exit_code else ""
     if exit_code in _TIMEOUT_CODES:
         ended = "; the benchmark did not end in time and was stopped"
+    if ended and parsed.last_words:
+        ended += f"; its last words: {parsed.last_words!r}"
     if error and (exit_code or not parsed.rows):
         return error if parsed.rows or not exit_code else f"{error} (exit code {exit_code})"
     if wanted.collective not in collectives.FACTORS:

@@ -31,8 +31,8 @@ class Table:
     `ranks_cut`: the rank list is known to be incomplete (nccl-tests cuts it at 2048 bytes per process). `min_bytes`,
     `max_bytes`: of the first run line; `runs` counts run lines. `reduced_max_bytes`: the benchmark shrank the sweep for
     want of memory. `elided`: a line `...` stands for something taken out. `wrong_is_count`: False for the old `error`
-    column (a deviation). `transport`: lines about the network in use, each wording once. `averages` are kept to count
-    footers, never to judge.
+    column (a deviation). `transport`: lines about the network in use, each wording once. `last_words`: the last line that
+    belongs to no table, for a reader who asks why the benchmark ended. `averages` are kept to count footers, never to judge.
     """
 
     rows: tuple[Row, ...] = ()
@@ -48,6 +48,7 @@ class Table:
     wrong_is_count: bool = True
     elided: bool = False
     transport: tuple[str, ...] = ()
+    last_words: str = ""
     errors: tuple[str, ...] = ()
 
     @property

@@ -25,8 +25,8 @@ class Pace:
     image_grace: float = 20.0
     create_grace: float = 15.0
     judge_grace: float = 15.0
-    removal: float = 90.0
-    overtime: float = 30.0
+    removal: float = 45.0
+    overtime: float = 10.0
 
 
 @dataclass
@@ -118,6 +118,8 @@ class Ranks:
                 found = measurement.parse(judge.message)
                 if found is None:
                     self._undecided(f"the judge {pods.ended(judge)} and left no result")
+                for row in found.table:
+                    self._tell_row(row[0], row[3], row[1])
                 return Followed(self._explained(found, current), {pod.index: pod.node for pod in current})
             self._look(current)
             self._progress(current)
@@ -230,10 +232,14 @@ class Ranks:
         except ApiError:
             return  # progress is a courtesy; the pods are what counts
         for row in table.parse(log).rows:
-            if row.size_bytes > 0 and row.size_bytes not in self.seen.sizes:
-                self.seen.sizes.add(row.size_bytes)
-                side = row.out_of_place
-                self.say(f"{size_text(row.size_bytes):>8}: busbw {side.busbw_gbytes_per_s:g} GB/s, {side.time_us:g} us")
+            self._tell_row(row.size_bytes, row.out_of_place.busbw_gbytes_per_s, row.out_of_place.time_us)
+
+    def _tell_row(self, size_bytes: float | None, busbw: float | None, time_us: float | None) -> None:
+        """Once per size; the last rows often come with the result only."""
+        if not size_bytes or size_bytes in self.seen.sizes or busbw is None or time_us is None:
+            return
+        self.seen.sizes.add(int(size_bytes))
+        self.say(f"{size_text(int(size_bytes)):>8}: busbw {busbw:g} GB/s, {time_us:g} us")
 
     def _undecided(self, reason: str, fix: str = "") -> NoReturn:
         look = f"kubectl describe pods -n {self.gate.namespace} -l {pods.JOB_KEY}={self.name}"

@@ -122,9 +122,8 @@ def message(gate: contract.Gate, ending: Ending) -> str:
     elif ending.outcome == "pending":
         first = f"PENDING {gate.group}: {ending.reason}."
     else:
-        kept = "" if "label was changed" in ending.reason else " Nodes stay closed."
-        where = f" ({over.strip()}; {floor})" if ending.nodes else f" ({floor})"
-        first = f"UNKNOWN {gate.group}: {ending.reason}{where}.{kept}"
+        kept = "" if "label was changed" in ending.reason else f" Nodes {listed(ending.nodes)} stay closed.".replace("  ", " ")
+        first = f"UNKNOWN {gate.group}: {ending.reason}.{kept}"
     if gate.stand_ins:
         first += f" Stand-ins: {'; '.join(gate.stand_ins)}."
     second = f"Next: {ending.fix}."

@@ -26,6 +26,7 @@ _ERROR: Final = re.compile(
 )
 _TRANSPORT: Final = re.compile(r"NET/|Using network|Selected [Pp]rovider|\bvia (?:P2P|SHM|NET|NVL)")
 _SENDER: Final = re.compile(r"^\S+:[0-9]+:[0-9]+\s+\[[^\]]*\]\s+(?:NCCL (?:INFO|WARN)\s+)?", re.ASCII)
+_WORDS: Final = re.compile(r"[A-Za-z]{3}")
 _MAX_TRANSPORT_LINES: Final = 64
 _MAX_ERROR_LINES: Final = 8
 _MAX_KEPT: Final = 300
@@ -42,6 +43,9 @@ class _Found:
     errors: list[str]
     collectives: list[str]
     reduced: int | None = None
+    last_words: str = ""
+    in_help: bool = False
+    help_words: str = ""
     elided: bool = False
     ranks_cut: bool = False
     wrong_is_count: bool = True
@@ -82,6 +86,7 @@ def parse(text: str) -> Table:
         elided=found.elided,
         transport=tuple(found.transport.values()),
         errors=tuple(found.errors),
+        last_words=found.last_words or found.help_words,
     )
 
 
@@ -97,6 +102,13 @@ def _other(line: str, found: _Found) -> None:
         found.ranks_cut |= stripped.endswith("...")
     elif stripped.startswith("#"):
         _comment(stripped, found)
+    elif stripped.startswith("-" * 20):  # Open MPI prints its help and its epilogue between two such lines
+        found.in_help = not found.in_help
+        found.help_words = "" if found.in_help else found.help_words
+    elif _WORDS.search(stripped) and found.in_help:
+        found.help_words = found.help_words or stripped[:_MAX_KEPT]
+    elif _WORDS.search(stripped):
+        found.last_words = stripped[:_MAX_KEPT]
     if _ERROR.search(stripped) and len(found.errors) < _MAX_ERROR_LINES:
         found.errors.append(stripped[:_MAX_KEPT])
     if _TRANSPORT.search(stripped) and "set by environment" not in stripped and len(found.transport) < _MAX_TRANSPORT_LINES:
