@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tools.folders import REPOSITORY
+from tools.folders import REPOSITORY, cache_folder, locked
 from tools.image.recipe import read_recipe
 from tools.localcluster.cluster import kubeconfig_of
 
-NAME = "test"
+# A second session on this machine waits for the first, or takes a name of its own.
+NAME = os.environ.get("GPUFABRIC_TEST_CLUSTER", "test")
 
 
 def cli(name: str, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -56,10 +57,11 @@ class LocalCluster:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[LocalCluster]:
-    """A healthy cluster named `test`: system, n0, n1. A test that breaks something repairs it."""
+    """A healthy cluster: system, n0, n1. A test that breaks something repairs it."""
     if os.geteuid() != 0:
         pytest.skip("the local cluster needs root")
-    cli(NAME, "down")  # of an earlier session that was killed
-    cli(NAME, "up")
-    yield LocalCluster(NAME, kubeconfig_of(NAME), read_recipe("gate").reference)
-    cli(NAME, "down")
+    with locked(cache_folder() / "test-sessions" / NAME):
+        cli(NAME, "down")  # of an earlier session that was killed
+        cli(NAME, "up")
+        yield LocalCluster(NAME, kubeconfig_of(NAME), read_recipe("gate").reference)
+        cli(NAME, "down")

@@ -188,27 +188,33 @@ POINTS: dict[str, Callable[[str], bool]] = {
 }
 
 
+@pytest.fixture
+def beside(cluster: LocalCluster) -> str:
+    """Name of a second cluster beside the healthy one."""
+    return f"{cluster.name}-killed"
+
+
 @pytest.mark.parametrize("point", POINTS)
-def test_a_killed_up_leaves_nothing_after_down(cluster: LocalCluster, point: str) -> None:
-    with nothing_left_of("killed"):
-        kill_up_at("killed", POINTS[point])
-        cli("killed", "down")
-        cli("killed", "down")
-    assert cluster.cli("status").returncode == 0  # the one beside it
+def test_a_killed_up_leaves_nothing_after_down(cluster: LocalCluster, beside: str, point: str) -> None:
+    with nothing_left_of(beside):
+        kill_up_at(beside, POINTS[point])
+        cli(beside, "down")
+        cli(beside, "down")
+    assert cluster.cli("status").returncode == 0
 
 
-def test_up_completes_what_a_killed_one_began_and_down_removes_a_wreck(cluster: LocalCluster) -> None:
-    with nothing_left_of("killed"):
-        kill_up_at("killed", POINTS["API server"])
-        cli("killed", "up", "--workers", "1", "--label", "n0:rack=r1")
-        assert cli("killed", "status").returncode == 0
-        described = existing("killed")
+def test_up_completes_what_a_killed_one_began_and_down_removes_a_wreck(beside: str) -> None:
+    with nothing_left_of(beside):
+        kill_up_at(beside, POINTS["API server"])
+        cli(beside, "up", "--workers", "1", "--label", "n0:rack=r1")
+        assert cli(beside, "status").returncode == 0
+        described = existing(beside)
         assert described.api.nodes()["n0"]["metadata"]["labels"]["rack"] == "r1"
         for machine in described.machines:
             os.kill(machine.init() or 0, signal.SIGKILL)
-        (folder_of("killed") / "wish.json").write_text("")
+        (described.folder / "wish.json").write_text("")
         (described.folder / "n0" / "kubelet.json").unlink()
-        cli("killed", "down")
+        cli(beside, "down")
 
 
 def kill_up_at(name: str, reached: Callable[[str], bool]) -> None:
@@ -227,22 +233,23 @@ def namespaces(name: str) -> list[str]:
 
 @contextmanager
 def nothing_left_of(name: str) -> Iterator[None]:
-    before = kernel_objects()
+    cli(name, "down")  # of a session that was killed
+    before = kernel_objects(name)
     yield
     assert registry.known_index(name) is None
     assert not folder_of(name).exists()
     assert not [pid for pid in processes.all_pids() if str(folder_of(name)) in " ".join(processes.command_line(pid))]
-    assert kernel_objects() - before == set()
+    assert kernel_objects(name) - before == set()
 
 
-def kernel_objects() -> set[str]:
-    """Network namespaces, links, mounts and control groups of the host, without those of clusters that were there already."""
+def kernel_objects(name: str) -> set[str]:
+    """Network namespaces, links, mounts and control groups of the host, without those of other clusters."""
     found = {f"namespace {path.name}" for path in Path("/run/netns").glob("*")}
     found |= {f"link {path.name}" for path in Path("/sys/class/net").iterdir()}
     found |= {f"mount {line.split()[4]}" for line in Path("/proc/self/mountinfo").read_text().splitlines()}
     found |= {f"cgroup {path}" for path in Path("/sys/fs/cgroup").glob("**/gpufabric/*")}
     held = json.loads((state_folder() / "registry.json").read_text())["clusters"]
-    others = {Addresses(index).tag for name, index in held.items() if name != "killed"}
+    others = {Addresses(index).tag for holder, index in held.items() if holder != name}
     return {entry for entry in found if not others & set(re.findall(r"gfab\d+", entry))}
 
 
