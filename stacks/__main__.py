@@ -1,7 +1,5 @@
 """The Pulumi program: reads ``gpufabric:stack``, looks at what exists, declares the stack of that cloud."""
 
-import sys
-
 import pulumi
 
 from gpufabric.plan import StackPlan, resolve
@@ -17,9 +15,8 @@ def main() -> None:
         plan = resolve(spec, pulumi.get_stack())
         preflight_kubernetes(plan)
     except SpecError as error:
-        for problem in error.problems:
-            pulumi.log.error(f"gpufabric:stack.{problem}")
-        sys.exit(1)
+        problems = "\n".join(f"gpufabric:stack.{problem}" for problem in error.problems)
+        raise pulumi.RunError(f"nothing was changed; to fix:\n{problems}") from None
     declare_kubernetes(spec, plan, raw)
 
 

@@ -12,7 +12,7 @@ from pulumi_kubernetes.rbac.v1 import ClusterRole, ClusterRoleBinding, Role, Rol
 
 from gpufabric.kubernetes.args import NcclValidationArgs
 from gpufabric.plan import GatePlan, resolve_group
-from gpufabric.plan.gate import rank_labels
+from gpufabric.plan.gate import coordinator_labels, rank_labels
 from gpufabric.spec import NodeGroupSpec, ValidationSpec
 from gpufabric.validation import contract
 
@@ -52,7 +52,7 @@ class NcclValidation(ComponentResource):
 
     def _meta(self, name: str, **more: Any) -> dict[str, Any]:
         labels = {"app.kubernetes.io/name": "gpufabric-gate", "app.kubernetes.io/managed-by": "pulumi"}
-        return {"name": name, "namespace": self._plan.names.namespace, "labels": labels, **more}
+        return {"name": name, "namespace": self._plan.names.namespace, "labels": labels} | more
 
     def _own_namespace(self) -> Namespace:
         labels = {"pod-security.kubernetes.io/enforce": self._plan.pod_security, "app.kubernetes.io/managed-by": "pulumi"}
@@ -126,12 +126,12 @@ class NcclValidation(ComponentResource):
         """The Job that ``pulumi up`` follows.
 
         A failed Job is looked at again, not run again, unless every change and every failed initialisation replaces it:
-        that is what ``replace_on_changes=["*"]`` says. The name is fixed, hence the old one goes first.
+        that is what ``replace_on_changes=["*"]`` says. A gate that failed runs again under its name, so the old one goes first.
         """
         timeout = f"{self._plan.deadlines.resource_s}s"
         return Job(
             f"{self._name}-job",
-            metadata=self._meta(self._plan.names.coordinator_job),
+            metadata=self._meta(self._plan.gate.names.coordinator_job, labels=coordinator_labels(self._plan.names)),
             spec=self._plan.coordinator_job_spec,
             opts=ResourceOptions(
                 parent=self,

@@ -52,7 +52,9 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
         "each clock is longer than the one inside it",
     )
     yield Line(
-        "created", f"namespace {gate.names.namespace} with the gate's Job {gate.names.coordinator_job}", f"run {gate.gate.run}"
+        "created",
+        f"namespace {gate.names.namespace} with the gate's Job {gate.gate.names.coordinator_job}",
+        f"run {gate.gate.run}",
     )
     for stand_in in gate.gate.stand_ins:
         yield Line("stand-in", stand_in, "said in the verdict too")

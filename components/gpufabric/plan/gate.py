@@ -17,7 +17,6 @@ from gpufabric.plan.profile import PodProfile, merge_fabric
 from gpufabric.spec import NodeGroupSpec, ValidationSpec
 from gpufabric.validation import contract
 
-APP = "gpufabric-gate"
 _NOBODY = 65532  # the user id of "nonroot" in distroless images; any id without rights does
 _UNPRIVILEGED: Mapping[str, Any] = {
     "runAsNonRoot": True,
@@ -57,9 +56,7 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
         fingerprint="",
         image=rank_image,
         expectation=_expectation(parts),
-        names=contract.Names(
-            coordinator_job=names.coordinator_job, rank_job=names.ranks, service=names.ranks, verdict=names.verdict
-        ),
+        names=contract.Names(coordinator_job=names.account, rank_job=names.ranks, service=names.ranks, verdict=names.verdict),
         timeouts=contract.Timeouts(
             nodes_s=deadlines.nodes_s,
             ranks_start_s=deadlines.ranks_start_s,
@@ -71,13 +68,16 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
     )
     coordinator = _coordinator_job_spec(parts, names, deadlines)
     fingerprint = _hash([replace(draft, run=0).to_dict(), coordinator])
+    trigger = _hash([fingerprint, parts.validation.run])
+    # The same wish finds its own Job again after a killed `up`; another wish gets another name, which removes the first.
+    own_names = replace(draft.names, coordinator_job=f"{names.account}-{trigger[:8]}")
     return GatePlan(
         names=names,
         deadlines=deadlines,
-        gate=replace(draft, fingerprint=fingerprint),
+        gate=replace(draft, fingerprint=fingerprint, names=own_names),
         coordinator_job_spec=coordinator,
         pod_security="privileged" if parts.profile.fabric.capabilities else "baseline",
-        trigger=_hash([fingerprint, parts.validation.run]),
+        trigger=trigger,
     )
 
 
@@ -125,7 +125,7 @@ def _rank_job(parts: GateParts, names: GateNames, deadlines: Deadlines, image: s
             "NCCL_DEBUG": "INFO",  # prints the transport that was used; jobs need not
         }
     template = {
-        "metadata": {"labels": _labels(names, "ranks")},
+        "metadata": {"labels": rank_labels(names)},
         "spec": {
             "subdomain": names.ranks,
             "restartPolicy": "Never",
@@ -167,7 +167,7 @@ def _rank_job(parts: GateParts, names: GateNames, deadlines: Deadlines, image: s
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": names.ranks, "namespace": names.namespace, "labels": _labels(names, "ranks")},
+        "metadata": {"name": names.ranks, "namespace": names.namespace, "labels": rank_labels(names)},
         "spec": {
             "completions": parts.group.nodes,
             "parallelism": parts.group.nodes,
@@ -190,7 +190,7 @@ def _coordinator_job_spec(parts: GateParts, names: GateNames, deadlines: Deadlin
             "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
         },
         "template": {
-            "metadata": {"labels": _labels(names, "coordinator")},
+            "metadata": {"labels": coordinator_labels(names)},
             "spec": {
                 "serviceAccountName": names.account,
                 "restartPolicy": "Never",
@@ -226,17 +226,18 @@ def _outside_groups(selectors: Sequence[Mapping[str, str]]) -> dict[str, Any]:
 
 
 def _one_per_node(names: GateNames) -> dict[str, Any]:
-    term = {"labelSelector": {"matchLabels": _labels(names, "ranks")}, "topologyKey": "kubernetes.io/hostname"}
+    term = {"labelSelector": {"matchLabels": rank_labels(names)}, "topologyKey": "kubernetes.io/hostname"}
     return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
-
-
-def _labels(names: GateNames, component: str) -> dict[str, str]:
-    return {"app.kubernetes.io/name": APP, "app.kubernetes.io/component": component, "gpufabric.dev/group": names.group}
 
 
 def rank_labels(names: GateNames) -> dict[str, str]:
     """Labels of the rank pods: what the headless Service selects."""
-    return _labels(names, "ranks")
+    return contract.labels(names.group, "ranks")
+
+
+def coordinator_labels(names: GateNames) -> dict[str, str]:
+    """Labels of the coordinator's Job and pod."""
+    return contract.labels(names.group, contract.CONTAINER_COORDINATOR)
 
 
 def _config_volumes(names: GateNames) -> list[dict[str, Any]]:

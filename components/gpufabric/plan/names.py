@@ -30,10 +30,7 @@ class GateNames:
 
     @property
     def account(self) -> str:
-        return f"{self.group}-gate"
-
-    @property
-    def coordinator_job(self) -> str:
+        """Service account, roles and network policy; the coordinator's Job adds a hash of what it validates."""
         return f"{self.group}-gate"
 
     @property

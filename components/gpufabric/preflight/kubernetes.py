@@ -139,19 +139,20 @@ def _matches(node: Mapping[str, Any], selector: Mapping[str, str]) -> bool:
 
 
 def _open(node: Mapping[str, Any]) -> bool:
-    blocked = any(taint.get("effect") in ("NoSchedule", "NoExecute") for taint in node["spec"].get("taints", []))
-    return _ready(node) and not blocked and not node["spec"].get("unschedulable", False)
+    """Whether it takes pods when it is well. A node that is not Ready just now may be soon: the coordinator waits for it."""
+    return not node["spec"].get("unschedulable", False) and not any(map(_blocks, node["spec"].get("taints", [])))
 
 
-def _ready(node: Mapping[str, Any]) -> bool:
-    conditions = {each["type"]: each["status"] for each in node["status"].get("conditions", [])}
-    return conditions.get("Ready") == "True"
+def _blocks(taint: Mapping[str, Any]) -> bool:
+    """Taints of ``node.kubernetes.io`` say how the node is at the moment; the others are somebody's will."""
+    passing = taint.get("key", "").startswith("node.kubernetes.io/") and taint.get("key") != "node.kubernetes.io/unschedulable"
+    return taint.get("effect") in ("NoSchedule", "NoExecute") and not passing
 
 
 def _why_not(outside: Sequence[Mapping[str, Any]]) -> str:
     if not outside:
         return "every node is in a group"
-    return ", ".join(f"{_name(n)} is {'tainted or cordoned' if _ready(n) else 'not Ready'}" for n in outside[:5])
+    return ", ".join(f"{_name(n)} is {'cordoned' if n['spec'].get('unschedulable') else 'tainted'}" for n in outside[:5])
 
 
 def _name(node: Mapping[str, Any]) -> str:

@@ -21,6 +21,8 @@ LABEL_VALIDATED: Final = "gpufabric.dev/validated"
 """Node label: pass | fail | unknown. Only `pass` opens the node; no label = not validated. Written by the coordinator only."""
 ANNOTATION_VALIDATION: Final = "gpufabric.dev/validation"
 """Node annotation, JSON: outcome, stack, group, busbw_gbytes_per_s, floor_busbw_gbytes_per_s, at, fingerprint, boot_id."""
+LABEL_JOB: Final = "batch.kubernetes.io/job-name"
+"""Kubernetes' own label on the pods of a Job."""
 FIELD_MANAGER: Final = "gpufabric-gate"
 CONTAINER_COORDINATOR: Final = "coordinator"
 CONTAINER_RANK: Final = "rank"
@@ -76,7 +78,7 @@ KEY_PORT: Final = 8022
 
 # --- permissions ---
 NAMESPACE_RULES: Final = (
-    {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "create", "delete"]},
+    {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "list", "create", "delete"]},
     {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
     {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
     {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "patch"]},
@@ -85,6 +87,15 @@ NAMESPACE_RULES: Final = (
 """Rules of the coordinator's Role in its namespace: exactly what it calls (server-side apply needs create and patch)."""
 CLUSTER_RULES: Final = ({"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "patch"]},)
 """Rules of the coordinator's ClusterRole: nodes are not namespaced."""
+
+
+def labels(group: str, component: str) -> dict[str, str]:
+    """Labels of the gate's Jobs and pods. `component`: `coordinator` or `ranks`."""
+    return {
+        "app.kubernetes.io/name": "gpufabric-gate",
+        "app.kubernetes.io/component": component,
+        "gpufabric.dev/group": group,
+    }
 
 
 class ContractError(ValueError):

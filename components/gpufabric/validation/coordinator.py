@@ -18,6 +18,7 @@ from gpufabric.validation import contract, ending, nodes, report
 from gpufabric.validation.api import Api, ApiError, path
 from gpufabric.validation.ending import Ending, Stopped, Undecided
 from gpufabric.validation.nodes import Group
+from gpufabric.validation.predecessors import remove_predecessors
 from gpufabric.validation.ranks import Pace, Ranks, check_placement
 
 
@@ -46,6 +47,7 @@ class Coordinator:
     def _measure(self) -> Ending:
         job = self.api.get(path("jobs", self.gate.names.coordinator_job, namespace=self.gate.namespace, group="batch"))
         say = report.Events(self.api, self.gate.namespace, job).say
+        remove_predecessors(self.api, self.gate, say, poll_s=self.pace.poll, patience_s=self.pace.removal)
         group = nodes.wait_for_group(self.api, self.gate, say, self.pace.poll)
         self.group = group
         say(f"validating {nodes.listed(group.names)}: closed to jobs until it passes")

@@ -1,0 +1,151 @@
+"""A stack of ours on the tests' cluster: a project in a temporary folder, the repository's program, the real engine."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpufabric.preflight import connect
+from gpufabric.validation.api import Api, path
+from tests.local.conftest import LocalCluster
+from tools.engine import Engine
+from tools.folders import REPOSITORY
+
+STACK = "gate"
+NAMESPACE = f"gpufabric-{STACK}-train"
+FLOOR = 0.03
+BENCHMARK = "gpufabric.validation.mpi_allreduce"
+
+
+@dataclass(frozen=True)
+class GateStack:
+    """One stack file, the engine that runs it, and the cluster's API to look at what came of it."""
+
+    engine: Engine
+    api: Api
+
+    def write(self, *, nodes: int = 2, profile: dict[str, Any] | None = None, **validation: Any) -> None:
+        """Write the stack file; Pulumi's own keys in it are kept."""
+        file = self.engine.project / f"Pulumi.{STACK}.yaml"
+        kept = {}
+        if file.exists():
+            kept = {k: v for k, v in yaml.safe_load(file.read_text("utf-8")).items() if k != "config"}
+        fabric = {"profile": profile} if profile is not None else {"fabric": "ethernet"}
+        spec = {
+            "cloud": "kubernetes",
+            "node_groups": [
+                {
+                    "name": "train",
+                    "node_selector": {"gpufabric.dev/pool": "train"},
+                    "accelerators": "cpu",
+                    "nodes": nodes,
+                    "network_tier": "standard",
+                    **fabric,
+                }
+            ],
+            "validation": {
+                "backend": "mpi",
+                "image": "localhost/gpufabric/gate:1",
+                "max_size": "4M",
+                "floor_gbytes_per_s": FLOOR,
+                "nodes_minutes": 1,
+                "start_minutes": 1,
+                "benchmark_minutes": 1,
+                **validation,
+            },
+        }
+        file.write_text(yaml.safe_dump({**kept, "config": {"gpufabric:stack": spec}}), encoding="utf-8")
+
+    def up(self) -> subprocess.CompletedProcess[str]:
+        """``pulumi up`` to its end."""
+        self.engine.unlock(STACK)
+        self.engine.select(STACK)
+        return self.engine.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", STACK, timeout_s=300)
+
+    def start(self, log: Path) -> subprocess.Popen[bytes]:
+        """``pulumi up``, running."""
+        self.engine.unlock(STACK)
+        self.engine.select(STACK)
+        return self.engine.start("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", STACK, log=log)
+
+    def verdict(self) -> dict[str, Any]:
+        """The verdict in the stack's outputs."""
+        found: dict[str, Any] = self.engine.outputs(STACK)["validation"]["train"]
+        return found
+
+    def labels(self) -> dict[str, str | None]:
+        """The validated label of each worker."""
+        workers = self.api.list(path("nodes"), labels="gpufabric.dev/pool=train")
+        return {n["metadata"]["name"]: n["metadata"]["labels"].get("gpufabric.dev/validated") for n in workers}
+
+    def objects(self) -> dict[str, list[str]]:
+        """Names of all that lies in the gate's namespace, and of its cluster-scoped objects."""
+        jobs = self.api.list(path("jobs", namespace=NAMESPACE, group="batch"))
+        maps = self.api.list(path("configmaps", namespace=NAMESPACE))
+        roles = self.api.list(path("clusterroles", group="rbac.authorization.k8s.io"))
+        pods = self.api.list(path("pods", namespace=NAMESPACE))
+        return {
+            "jobs": _names(jobs),
+            "configmaps": [n for n in _names(maps) if n != "kube-root-ca.crt"],
+            "clusterroles": [n for n in _names(roles) if n.startswith("gpufabric-")],
+            "rank_pods": [n for n in _names(pods) if n.startswith("train-ranks")],
+        }
+
+
+def make_stack(cluster: LocalCluster, folder: Path) -> GateStack:
+    """A project folder whose program is the repository's."""
+    project = folder / "project"
+    project.mkdir()
+    (project / "program").symlink_to(REPOSITORY / "stacks")
+    settings = {
+        "name": "gpufabric",
+        "runtime": {"name": "python", "options": {"virtualenv": sys.prefix}},
+        "main": "program",
+        "stackConfigDir": ".",
+    }
+    (project / "Pulumi.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    engine = Engine(folder / "state", cluster.kubeconfig, project)
+    return GateStack(engine, connect(str(cluster.kubeconfig), None))
+
+
+def await_ranks(count: int, timeout_s: float = 60) -> list[int]:
+    """Process ids of the benchmark's Python ranks on the test cluster, by rank, once ``count`` of them measure."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        found = dict(_ranks())
+        if len(found) == count:
+            return [found[rank] for rank in range(count)]
+        time.sleep(0.02)
+    raise AssertionError(f"no {count} ranks of {BENCHMARK} after {timeout_s} s")
+
+
+def _ranks() -> Iterator[tuple[int, int]]:
+    for entry in Path("/proc").iterdir():
+        try:
+            command = (entry / "cmdline").read_bytes().split(b"\0")
+            if BENCHMARK.encode() not in command or not command[0].endswith(b"python3"):
+                continue
+            environment = (entry / "environ").read_bytes().decode()
+            cgroup = (entry / "cgroup").read_text("utf-8")
+        except (OSError, ValueError):
+            continue
+        rank = re.search(r"OMPI_COMM_WORLD_RANK=(\d+)", environment)
+        if rank and "/gpufabric/" in cgroup and "GATE_SERVICE=train-ranks" in environment:
+            yield int(rank[1]), int(entry.name)
+
+
+def send(pid: int, number: signal.Signals) -> None:
+    """A signal to a process of a test's own cluster."""
+    os.kill(pid, number)
+
+
+def _names(items: list[dict[str, Any]]) -> list[str]:
+    return sorted(item["metadata"]["name"] for item in items)

@@ -1,0 +1,215 @@
+"""The gate on real pods, by the real engine: what passes, what fails and why, what a killed ``up`` leaves to the next."""
+
+import json
+import os
+import random
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from gpufabric.validation.api import path
+from tests.local.conftest import LocalCluster
+from tests.local.gate_stack import FLOOR, NAMESPACE, GateStack, await_ranks, make_stack, send
+
+pytestmark = pytest.mark.local
+
+PASSED = {"n0": "pass", "n1": "pass"}
+CONVERGED = {
+    "configmaps": ["train-plan", "train-programs", "train-verdict"],
+    "clusterroles": [NAMESPACE],
+    "rank_pods": [],
+}
+
+
+@pytest.fixture(scope="module")
+def stack(cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> GateStack:
+    """The stack of this module, up and passed. A test that breaks something leaves it so that the next ``up`` passes."""
+    made = make_stack(cluster, tmp_path_factory.mktemp("gate"))
+    made.write()
+    done = made.up()
+    assert done.returncode == 0, done.stdout
+    return made
+
+
+def up_passes(stack: GateStack) -> str:
+    done = stack.up()
+    assert done.returncode == 0, done.stdout
+    assert stack.verdict()["outcome"] == "pass"
+    assert stack.labels() == PASSED
+    return done.stdout
+
+
+def test_an_up_passes_and_says_what_it_measured(stack: GateStack) -> None:
+    stack.write(run=2)
+    log = up_passes(stack)
+    verdict = stack.verdict()
+    assert verdict["nodes"] == ["n0", "n1"]
+    assert verdict["busbw_gbytes_per_s"] >= FLOOR
+    sizes = [row[0] for row in verdict["table"]]
+    assert sizes == [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22]
+    assert verdict["busbw_gbytes_per_s"] == verdict["table"][-1][3]
+    assert all(row[4] == 0 for row in verdict["table"])
+    assert "CPU processes over TCP stand in" in verdict["stand_ins"][0]
+    assert "GateProgress: 2 of 2 ranks run" in log
+    assert re.search(r"GateProgress:\s+4 MiB: busbw [0-9.]+ GB/s", log)
+    assert "PASS train: all_reduce busbw" in log
+    node = stack.api.get(path("nodes", "n0"))
+    note = json.loads(node["metadata"]["annotations"]["gpufabric.dev/validation"])
+    assert note["outcome"] == "pass"
+    assert note["boot_id"] == node["status"]["nodeInfo"]["bootID"]
+
+
+def test_a_second_up_changes_nothing(stack: GateStack) -> None:
+    before = stack.verdict()["finished_at"]
+    log = up_passes(stack)
+    assert re.search(r"Resources:\n\s+16 unchanged\n", log), log
+    assert stack.verdict()["finished_at"] == before
+
+
+def test_a_slow_link_fails_with_both_figures_and_a_repair_passes(cluster: LocalCluster, stack: GateStack) -> None:
+    stack.write(run=3)
+    cluster.degrade("n1", "100mbit")
+    try:
+        failed = stack.up()
+    finally:
+        cluster.restore()
+    assert failed.returncode != 0
+    wanted = r"wanted at least 0\.03 GB/s \(floor given in the spec\)"
+    said = re.search(rf"FAIL train: all_reduce busbw (0\.0\d+) GB/s at 4 MiB over n0, n1; {wanted}", failed.stdout)
+    assert said, failed.stdout
+    assert float(said[1]) < FLOOR
+    assert "Next: " in failed.stdout
+    assert "Traceback" not in failed.stdout
+    assert stack.labels() == {"n0": "fail", "n1": "fail"}
+    up_passes(stack)  # no input changed: a gate that failed runs again by itself
+
+
+def test_a_crashed_rank_is_unknown(stack: GateStack, tmp_path: Path) -> None:
+    stack.write(run=4, max_size="64M")
+    log = tmp_path / "up.log"
+    up = stack.start(log)
+    send(await_ranks(2)[1], signal.SIGKILL)
+    assert up.wait(timeout=120) != 0
+    said = log.read_text("utf-8")
+    assert "UNKNOWN train:" in said, said
+    assert stack.labels() == {"n0": "unknown", "n1": "unknown"}
+    stack.write(run=4)
+    up_passes(stack)
+
+
+def test_a_hanging_benchmark_ends_by_its_deadline(stack: GateStack, tmp_path: Path) -> None:
+    stack.write(run=5, max_size="64M", benchmark_minutes=0.2)
+    log = tmp_path / "up.log"
+    up = stack.start(log)
+    send(await_ranks(2)[1], signal.SIGSTOP)
+    assert up.wait(timeout=120) != 0
+    said = log.read_text("utf-8")
+    assert "UNKNOWN train:" in said, said
+    assert "12 s" in said, said
+    assert "timed out" not in said.partition("UNKNOWN")[0], "an outer clock rang first"
+    stack.write(run=5)
+    up_passes(stack)
+
+
+def test_an_image_that_cannot_be_pulled_is_named(stack: GateStack) -> None:
+    stack.write(run=6, profile={"image": "registry.invalid/nccl-tests:1"})
+    failed = stack.up()
+    assert failed.returncode != 0
+    said = [line for line in failed.stdout.splitlines() if "UNKNOWN train:" in line]
+    assert said, failed.stdout
+    assert "registry.invalid/nccl-tests:1" in said[0]
+    stack.write(run=6)
+    up_passes(stack)
+
+
+def test_an_image_without_a_shell_is_named(stack: GateStack) -> None:
+    stack.write(run=7, profile={"image": "localhost/gpufabric/pause:1"})
+    failed = stack.up()
+    assert failed.returncode != 0
+    said = [line for line in failed.stdout.splitlines() if "UNKNOWN train:" in line]
+    assert said, failed.stdout
+    assert "/bin/sh" in said[0]
+    stack.write(run=7)
+    up_passes(stack)
+
+
+def test_missing_nodes_are_pending_when_that_is_normal(stack: GateStack) -> None:
+    stack.write(run=8, nodes=3, wait=False)
+    done = stack.up()
+    assert done.returncode == 0, done.stdout
+    assert stack.verdict()["outcome"] == "pending"
+    assert stack.labels() == PASSED  # nothing is opened or closed
+    stack.write(run=8)
+    up_passes(stack)
+
+
+def test_missing_nodes_are_a_spec_error_otherwise(stack: GateStack) -> None:
+    before = stack.objects()
+    stack.write(run=9, nodes=3)
+    failed = stack.up()
+    assert failed.returncode != 0
+    assert (
+        "node_groups[0].node_selector: 2 nodes are labelled gpufabric.dev/pool=train (n0, n1); nodes asks for exactly 3"
+        in failed.stdout
+    )
+    assert "Traceback" not in failed.stdout
+    assert stack.objects() == before
+    stack.write(run=8)
+    up_passes(stack)
+
+
+def test_an_unreachable_cluster_is_a_spec_error(stack: GateStack, tmp_path: Path) -> None:
+    lost = tmp_path / "kubeconfig"
+    lost.write_text(stack.engine.kubeconfig.read_text("utf-8").replace(":6443", ":6444"), encoding="utf-8")  # type: ignore[union-attr]
+    other = GateStack(type(stack.engine)(stack.engine.state, lost, stack.engine.project), stack.api)
+    failed = other.up()
+    assert failed.returncode != 0
+    assert "cluster.existing: the API server does not answer" in failed.stdout
+    assert "Traceback" not in failed.stdout
+    up_passes(stack)
+
+
+@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(3, 11))])
+def test_a_killed_up_converges_on_the_next_one(stack: GateStack, tmp_path: Path, seed: int) -> None:
+    """Killed anywhere between its first second and its end: the next ``up`` passes, with one of everything."""
+    stack.write(run=100 + seed)
+    typical_s = 14
+    wait_s = random.Random(seed).uniform(1, typical_s)  # noqa: S311 - a seed, not a secret
+    up = stack.start(tmp_path / "up.log")
+    time.sleep(wait_s)
+    os.killpg(up.pid, signal.SIGKILL)
+    up.wait()
+    up_passes(stack)
+    assert stack.verdict()["run"] == 100 + seed
+    found = stack.objects()
+    assert len(found.pop("jobs")) == 1, f"killed after {wait_s:.1f} s"
+    assert found == CONVERGED
+
+
+def test_a_killed_up_and_another_wish(stack: GateStack, tmp_path: Path) -> None:
+    """The Job that the killed ``up`` made must not stand for the new wish, and must not be left behind."""
+    stack.write(run=200, max_size="64M")
+    up = stack.start(tmp_path / "up.log")
+    await_ranks(2)
+    os.killpg(up.pid, signal.SIGKILL)
+    up.wait()
+    stack.write(run=201)
+    up_passes(stack)
+    assert stack.verdict()["run"] == 201
+    found = stack.objects()
+    assert len(found.pop("jobs")) == 1
+    assert found == CONVERGED
+
+
+def test_zz_destroy_leaves_only_what_the_docs_say(stack: GateStack) -> None:
+    done = stack.engine.run("destroy", "--yes", "--skip-preview", "--stack", "gate", timeout_s=200)
+    assert done.returncode == 0, done.stdout
+    assert stack.engine.resources("gate") == [] or [r["type"] for r in stack.engine.resources("gate")] == [
+        "pulumi:pulumi:Stack"
+    ]
+    namespaces = [n["metadata"]["name"] for n in stack.api.list(path("namespaces"))]
+    assert NAMESPACE not in namespaces
+    assert stack.labels() == PASSED  # docs/gate.md: the labels of nodes stay, they say what was measured
