@@ -67,6 +67,14 @@ def test_logs(cluster: Cluster, api: Api) -> None:
     assert api.log(NAMESPACE, "p", "judge", tail_lines=5) == "line\n"
 
 
+def test_logs_are_tried_once(cluster: Cluster, api: Api, pauses: list[float]) -> None:
+    """A dead node's kubelet does not answer; waiting for it would hide that the node is dead."""
+    cluster.failures = [(500, "no route to host")]
+    with pytest.raises(ApiError, match="no route to host"):
+        api.log(NAMESPACE, "p", "judge", tail_lines=5)
+    assert pauses == []
+
+
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_reads_are_tried_again_with_growing_pauses(cluster: Cluster, api: Api, pauses: list[float], status: int) -> None:
     cluster.node("n0")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gpufabric.validation import contract, coordinator
+from gpufabric.validation import contract, coordinator, nodes
 from gpufabric.validation.api import Api
 from gpufabric.validation.judge import judge
 from gpufabric.validation.ranks import Pace
@@ -392,6 +392,16 @@ def test_a_leftover_rank_job_is_removed_first(run: Run) -> None:
     assert "removing the rank Job train-ranks of an earlier run" in run.cluster.events()
 
 
+def test_another_coordinator_of_the_group_is_removed_first(run: Run) -> None:
+    meta = {"labels": contract.labels("train", contract.CONTAINER_COORDINATOR)}
+    run.cluster.put(f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/train-gate-old", {"metadata": meta})
+    assert run.go(starting, running, judged(GOOD))[0] == 0
+    order = [(each.method, each.path.rsplit("/", 1)[-1]) for each in run.cluster.requests if each.method != "GET"]
+    removed, closed = order.index(("DELETE", "train-gate-old")), order.index(("PATCH", "n0"))
+    assert removed < closed
+    assert not any(at.endswith("train-gate-old") for at in run.cluster.objects)
+
+
 def test_leftover_pods_that_do_not_go_away(run: Run) -> None:
     leave_a_rank_job(run.cluster)
     run.cluster.keep_pods = True
@@ -500,6 +510,20 @@ sys.exit(coordinator.main(os.environ, Api(sys.argv[1], None, dict)))
     text = (run.root / "message").read_text()
     assert text.startswith("UNKNOWN train: the coordinator was stopped (SIGTERM)")
     assert run.labels() == [None, None]
+
+
+def test_sigterm_while_recording_does_not_leave_half_a_record(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = nodes.mark
+
+    def mark(*arguments: Any) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        real(*arguments)
+
+    monkeypatch.setattr("gpufabric.validation.coordinator.nodes.mark", mark)
+    code, text = run.go(starting, running, judged(GOOD))
+    assert (code, text[:4]) == (0, "PASS")
+    assert run.labels() == ["pass", "pass"]
+    assert run.cluster.verdict()["outcome"] == "pass"
 
 
 def test_the_permissions_in_the_contract_are_those_in_use(run: Run) -> None:

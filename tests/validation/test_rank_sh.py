@@ -115,6 +115,7 @@ def test_the_script_is_posix() -> None:
 def test_rank_0_runs_the_benchmark(pod: Pod) -> None:
     pod.authorize()
     pod.environment["NCCL_DEBUG"] = "INFO"
+    pod.environment["LD_LIBRARY_PATH"] = "/opt/nccl/lib"
     pod.environment["GATE_FORWARD"] = "NCCL_DEBUG NOT_SET bad-name"
     assert pod.run() == 0, pod.output
     assert pod.text("shared/exit-code") == "0"
@@ -128,6 +129,8 @@ def test_rank_0_runs_the_benchmark(pod: Pod) -> None:
         "--mca btl tcp,self --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1",
         "-x NCCL_DEBUG",
         "-x PYTHONPATH",
+        "-x PATH",
+        "-x LD_LIBRARY_PATH",
         "-x GATE_NODES",
         "python3 -m gpufabric.validation.mpi_allreduce -b 1024 -e 4096 -f 4",
     ):

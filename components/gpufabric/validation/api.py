@@ -145,11 +145,14 @@ class Api:
             raise
         return True
 
-    def log(self, namespace: str, pod: str, container: str, *, tail_lines: int, limit_bytes: int | None = None) -> str:
-        """The end of a container's log. `limit_bytes` cuts at the far end, as the API does."""
-        query = {"container": container, "tailLines": str(tail_lines), "limitBytes": str(limit_bytes or "")}
-        at = path("pods", pod, namespace=namespace, sub="log")
-        return self._send("GET", at, query, None, _JSON).decode("utf-8", "replace")
+    def log(self, namespace: str, pod: str, container: str, *, tail_lines: int, timeout_s: float = 3.0) -> str:
+        """The end of a container's log. One try: the API server asks the kubelet, and a dead node's does not answer."""
+        query = {"container": container, "tailLines": str(tail_lines)}
+        url = f"{self.server}{path('pods', pod, namespace=namespace, sub='log')}?{urllib.parse.urlencode(query)}"
+        answer, _ = self._attempt("GET", url, None, _JSON, timeout_s)
+        if isinstance(answer, ApiError):
+            raise answer
+        return answer.decode("utf-8", "replace")
 
     def _json(
         self,
@@ -174,7 +177,7 @@ class Api:
         data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
         pause = _FIRST_PAUSE_SECONDS
         for attempt in range(1, _ATTEMPTS + 1):
-            failure, wait = self._attempt(method, url, data, content_type)
+            failure, wait = self._attempt(method, url, data, content_type, self.timeout_s)
             if isinstance(failure, bytes):
                 return failure
             again = failure.status == 429 or (method != "POST" and (failure.status == 0 or failure.status >= 500))
@@ -184,7 +187,9 @@ class Api:
             pause *= 2
         raise AssertionError("unreachable")  # the last attempt returns or raises
 
-    def _attempt(self, method: str, url: str, data: bytes | None, content_type: str) -> tuple[bytes | ApiError, float]:
+    def _attempt(
+        self, method: str, url: str, data: bytes | None, content_type: str, timeout_s: float
+    ) -> tuple[bytes | ApiError, float]:
         """One try: the answer, or the error and how long the server asks to wait."""
         headers = {"Accept": "application/json, */*", "User-Agent": "gpufabric", **self.headers()}
         if data is not None:
@@ -192,7 +197,7 @@ class Api:
         request = urllib.request.Request(url, data=data, method=method, headers=headers)  # noqa: S310  # the caller's server
         label = f"{method} {urllib.parse.urlsplit(url).path}"
         try:
-            with self.opener.open(request, timeout=self.timeout_s) as answer:
+            with self.opener.open(request, timeout=timeout_s) as answer:
                 return bytes(answer.read()), 0.0
         except urllib.error.HTTPError as error:
             with error:

@@ -31,18 +31,17 @@ class Coordinator:
         self.ranks: Ranks | None = None
         self.started_at = report.now()
 
-    def run(self) -> Ending:
-        """From the nodes to the recorded outcome. Raises nothing but Stopped."""
+    def decide(self) -> Ending:
+        """From the nodes to the outcome. Raises nothing but Stopped."""
         try:
-            found = self._measure()
+            return self._measure()
         except Undecided as undecided:
-            found = Ending(undecided.outcome, undecided.reason, undecided.fix, undecided.nodes)
+            return Ending(undecided.outcome, undecided.reason, undecided.fix, undecided.nodes)
         except ApiError as error:
-            found = ending.of_api_error(error, self._names())
+            return ending.of_api_error(error, self._names())
         except Exception as error:  # noqa: BLE001  # whatever it is, the message must say so
             traceback.print_exc()
-            found = ending.of_internal_error(error, self._names())
-        return self._record(found)
+            return ending.of_internal_error(error, self._names())
 
     def _measure(self) -> Ending:
         job = self.api.get(path("jobs", self.gate.names.coordinator_job, namespace=self.gate.namespace, group="batch"))
@@ -65,7 +64,7 @@ class Coordinator:
     def _names(self) -> tuple[str, ...]:
         return self.group.names if self.group else ()
 
-    def _record(self, found: Ending) -> Ending:
+    def record(self, found: Ending) -> Ending:
         """Labels first, then the ConfigMap. What cannot be recorded is no pass: then the nodes are closed again."""
         output = self.ranks.output() if self.ranks else ""
         try:
@@ -120,7 +119,10 @@ def main(environment: Mapping[str, str], api: Api | None = None, pace: Pace | No
 
     previous = signal.signal(signal.SIGTERM, stop)
     try:
-        found = Coordinator(api or Api.in_cluster(), gate, pace or Pace()).run()
+        run = Coordinator(api or Api.in_cluster(), gate, pace or Pace())
+        found = run.decide()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # half a record would contradict the message; the rest takes seconds
+        found = run.record(found)
     except Stopped:
         # Nothing to clean up: the rank Job is owned by our Job, and the nodes were closed before anything was measured.
         text = (

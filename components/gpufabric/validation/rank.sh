@@ -158,7 +158,8 @@ sizes="-b ${GATE_MIN_BYTES:-1024} -e ${GATE_MAX_BYTES:-16777216} -f ${GATE_FACTO
 # shellcheck disable=SC2086  # a command line, split at blanks
 set -- ${GATE_BENCHMARK:-python3 -m gpufabric.validation.mpi_allreduce $sizes}
 command -v "$1" >/dev/null || fail 70 "the image has no $1 (the benchmark)"
-for name in PYTHONPATH $(env | sed -n 's/^\(GATE_[A-Z0-9_]*\)=.*/\1/p') ${GATE_FORWARD:-}; do
+# PATH and LD_LIBRARY_PATH: a login by ssh does not get what the image sets in its environment.
+for name in PYTHONPATH PATH LD_LIBRARY_PATH $(env | sed -n 's/^\(GATE_[A-Z0-9_]*\)=.*/\1/p') ${GATE_FORWARD:-}; do
   case $name in '' | [0-9]* | *[!A-Za-z0-9_]*) continue ;; esac
   eval "value=\${$name+set}"
   if [ "$value" = set ]; then set -- -x "$name" "$@"; fi # mpirun complains about names that are not set
