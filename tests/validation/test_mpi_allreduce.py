@@ -30,7 +30,7 @@ class Room:
 
     def __init__(self, size: int, damage: Damage) -> None:
         self.size, self.damage, self.calls = size, damage, 0
-        self.barrier = threading.Barrier(size, timeout=10)
+        self.barrier = threading.Barrier(size, timeout=60)
         self.values: list[Any] = [None] * size
 
     def exchange(self, rank: int, value: Any) -> list[Any]:

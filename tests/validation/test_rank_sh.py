@@ -83,7 +83,7 @@ class Pod:
 
     def run(self) -> int:
         process = self.start()
-        self.output, _ = process.communicate(timeout=15)
+        self.output, _ = process.communicate(timeout=60)
         return process.returncode
 
     def end(self) -> None:
@@ -256,12 +256,12 @@ def test_term(tmp_path: Path, index: int, code: int) -> None:
     pod.fake("mpirun", 'touch "$GATE_ROOT/begun"; exec sleep 30')
     process = pod.start()
     try:
-        end = time.monotonic() + 5
+        end = time.monotonic() + 30
         while not ((pod.root / "begun").exists() if index == 0 else (pod.root / "sshd.args").exists()):
             assert time.monotonic() < end
             time.sleep(0.02)
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=5)
+        process.communicate(timeout=30)
         assert process.returncode == code
         assert pod.text("shared/exit-code") == ""
     finally:

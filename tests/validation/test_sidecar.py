@@ -25,7 +25,7 @@ def free_port() -> int:
         return port
 
 
-def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "not in time"
@@ -46,7 +46,7 @@ class Box:
             "GATE_HOST_PREFIX": "train-ranks",
             "GATE_SERVICE": "localhost",  # names below localhost are loopback
             "GATE_KEY_PORT": str(port),
-            "GATE_DEADLINE_SECONDS": "8",
+            "GATE_DEADLINE_SECONDS": "30",
             "GATE_TERMINATION_LOG": str(self.log),
         }
         self.stop = threading.Event()
@@ -60,7 +60,7 @@ class Box:
         self.thread.start()
 
     def join(self) -> int | None:
-        self.thread.join(10)
+        self.thread.join(30)
         return self.code
 
     def message(self) -> measurement.Measurement:

@@ -225,7 +225,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.dictionaries(st.sampled_from([key for key in document() if key != "results"]), JSON), st.lists(JSON, max_size=3))
 def test_any_json_is_read_without_a_crash(changes: dict[str, object], results: list[object]) -> None:
     parsed = table_json.parse(json.dumps(document(**{"results": results, **changes})))
