@@ -1,9 +1,10 @@
 """Ring 2: what a user may ask for. Frozen pydantic models of plain values; whatever is wrong is a :class:`Problem`."""
 
+from gpufabric.spec.gate import GateSpec
 from gpufabric.spec.node_group import FabricProfile, NodeGroupSpec
-from gpufabric.spec.problems import Problem, SpecError
+from gpufabric.spec.problems import Problem, SpecError, dotted
 from gpufabric.spec.stack_file import CONFIG_KEY, StackFile, parse_spec, read_stack_file
-from gpufabric.spec.training import ClusterSpec, ExistingCluster, TrainingSpec
+from gpufabric.spec.training import ClusterSpec, ExistingCluster, GroupsSpec, TrainingSpec
 from gpufabric.spec.validation import ValidationSpec, size_bytes
 
 __all__ = [
@@ -11,12 +12,15 @@ __all__ = [
     "ClusterSpec",
     "ExistingCluster",
     "FabricProfile",
+    "GateSpec",
+    "GroupsSpec",
     "NodeGroupSpec",
     "Problem",
     "SpecError",
     "StackFile",
     "TrainingSpec",
     "ValidationSpec",
+    "dotted",
     "parse_spec",
     "read_stack_file",
     "size_bytes",

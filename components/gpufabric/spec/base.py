@@ -2,15 +2,24 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import date
 from difflib import get_close_matches
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from gpufabric.spec.problems import Problem, SpecError
+from gpufabric.spec.problems import Problem, SpecError, dotted, shown
 
 DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+
+
+def _integral(value: object) -> object:
+    """``2.0`` is 2: Pulumi sends every number to a hosted component as a float."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+WholeNumber = Annotated[int, BeforeValidator(_integral)]
 
 
 class Wish(BaseModel):
@@ -20,30 +29,13 @@ class Wish(BaseModel):
 
     @classmethod
     def parse(cls, raw: object, path: str = "") -> Self:
-        """Read plain data (from YAML or a component's args); raises :class:`SpecError` with every problem found."""
+        """Read plain data (from YAML or a component's args); raises :class:`SpecError` with every problem of its shape."""
         if not isinstance(raw, Mapping):
-            raise SpecError([Problem(path or "spec", f"expected a mapping of keys, found {_kind(raw)}")])
+            raise SpecError([Problem(path, f"expected a mapping, found {shown(raw)}", _known(cls.model_fields))])
         try:
             return cls.model_validate(raw)
         except ValidationError as error:
             raise SpecError(_problem(cls, e, path) for e in error.errors(include_url=False)) from None
-
-
-def dotted(path: str, loc: Iterable[str | int]) -> str:
-    """``("node_groups", 0, "nodes")`` as ``node_groups[0].nodes``, below ``path``."""
-    for part in loc:
-        path = f"{path}[{part}]" if isinstance(part, int) else f"{path}.{part}" if path else part
-    return path
-
-
-def _kind(value: object) -> str:
-    if value is None:
-        return "nothing"
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, list | tuple):
-        return "a list"
-    return f"{value!r}"
 
 
 def _fields_at(model: type[BaseModel], loc: Iterable[str | int]) -> list[str]:
@@ -69,38 +61,56 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     return None
 
 
+_MAPPING = ("a mapping", "write key: value pairs")
 _EXPECTED = {
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "string_type": "a text (put it in quotes)",
-    "bool_type": "true or false",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "a mapping of keys",
-    "model_type": "a mapping of keys",
-    "model_attributes_type": "a mapping of keys",
+    "int_type": ("a whole number", "write digits without quotes, such as 2"),
+    "int_from_float": ("a whole number", "write digits without quotes, such as 2"),
+    "float_type": ("a number", "write digits without quotes, such as 0.5"),
+    "finite_number": ("a number", "write digits without quotes, such as 0.5"),
+    "string_type": ("a text", "write a text"),
+    "bool_type": ("true or false", "write one of them, without quotes"),
+    "list_type": ("a list", "write [...], or lines that begin with -"),
+    "dict_type": _MAPPING,
+    "model_type": _MAPPING,
+    "model_attributes_type": _MAPPING,
+    "invalid_key": ("a text as the key", "put the key in quotes"),
+}
+_BOUNDS = {
+    "greater_than": "above {gt}",
+    "greater_than_equal": "from {ge} up",
+    "less_than": "below {lt}",
+    "less_than_equal": "up to {le}",
 }
 
 
 def _problem(model: type[BaseModel], error: ErrorDetails, path: str) -> Problem:
     loc, kind, value, context = error["loc"], error["type"], error["input"], error.get("ctx", {})
-    where = dotted(path, [part for part in loc if part != "[key]"])
+    if loc and loc[-1] == "[key]":
+        return Problem(dotted(path, loc[:-2]), f"expected a text as the key, found {shown(value)}", "put the key in quotes")
+    where = dotted(path, loc)
     if kind == "extra_forbidden":
         known = _fields_at(model, loc[:-1])
         near = get_close_matches(str(loc[-1]), known, n=1)
-        return Problem(where, "unknown key", f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}")
+        return Problem(where, "unknown key", f"did you mean {near[0]}?" if near else _known(known))
     if kind == "missing":
         return Problem(where, "missing", "this key is required")
     if kind in _EXPECTED:
-        return Problem(where, f"expected {_EXPECTED[kind]}, found {_kind(value)}")
-    if kind in ("value_error", "assertion_error"):
-        reason, _, fix = str(context.get("error", error["msg"])).partition("; ")
+        expected, fix = _EXPECTED[kind]
+        if kind == "string_type" and isinstance(value, int | float | date):
+            fix = "put it in quotes"
+        if nested := _fields_at(model, loc) if kind.startswith("model") else []:
+            fix = _known(nested)
+        return Problem(where, f"expected {expected}, found {shown(value)}", fix)
+    if kind == "value_error":
+        reason, _, fix = str(context["error"]).partition("; ")
         return Problem(where, reason, fix)
     if kind == "literal_error":
-        return Problem(where, f"{value!r} is not one of the choices", f"write one of {context['expected']}")
-    if kind in ("greater_than", "greater_than_equal", "less_than", "less_than_equal"):
-        bound = next(iter(context.values()))
-        word = {"greater_than": "more than", "greater_than_equal": "at least", "less_than": "less than"}.get(kind, "at most")
-        return Problem(where, f"{value} is out of range", f"write a number of {word} {bound}")
-    return Problem(where, error["msg"][:1].lower() + error["msg"][1:], f"found {_kind(value)}")
+        choices = str(context["expected"]).replace("'", "")
+        return Problem(where, f"{shown(value)} is not a choice here", f"write {choices}")
+    if kind in _BOUNDS:
+        return Problem(where, f"{shown(value)} is out of range", f"write a number {_BOUNDS[kind].format(**context)}")
+    return Problem(where, error["msg"][:1].lower() + error["msg"][1:], f"found {shown(value)}")
+
+
+def _known(keys: Iterable[str]) -> str:
+    return f"known keys: {', '.join(keys)}"

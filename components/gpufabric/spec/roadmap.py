@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpufabric.spec.problems import Problem, SpecError
+from gpufabric.spec.problems import Problem, SpecError, shown
 
 CLOUDS = ("aws", "gcp", "nebius", "azure", "oci", "coreweave", "kubernetes")
 BUILT_CLOUDS = ("kubernetes",)
@@ -13,7 +13,7 @@ _CLOUD_KEYS = {
     "region": "the cluster already stands somewhere",
     "zone": "the cluster already stands somewhere",
     "network": "the cluster brings its network",
-    "api_access": "the cluster's API endpoint exists; name its context under cluster.existing",
+    "api_access": "the cluster has its API endpoint, and cluster.existing says how to reach it",
     "tags": "no cloud resource is created that could carry a tag",
 }
 _CLOUD_GROUP_KEYS = {
@@ -23,37 +23,44 @@ _CLOUD_GROUP_KEYS = {
 }
 
 
-def refuse_what_is_not_built(raw: Mapping[str, Any]) -> None:
-    """Raise :class:`SpecError` for a cloud, an orchestrator or a part of the schema that is foreseen and not built.
+def refuse_what_is_not_built(raw: Mapping[str, Any]) -> tuple[list[Problem], dict[str, Any]]:
+    """Problems for all that is foreseen and not built, and the rest of ``raw``, which the models can read.
 
-    A cloud that is not built stops at that one line: its other keys cannot be judged yet.
+    Raises :class:`SpecError` for a cloud that is missing, unknown or not built: its other keys cannot be judged.
     """
     cloud = raw.get("cloud")
+    later = [name for name in CLOUDS if name not in BUILT_CLOUDS]
     if cloud is None:
-        raise SpecError([Problem("cloud", "missing", f"write one of {', '.join(BUILT_CLOUDS)}")])
+        raise SpecError([Problem("cloud", "missing", f"write {' or '.join(BUILT_CLOUDS)}")])
     if cloud not in CLOUDS:
-        raise SpecError([Problem("cloud", f"unknown cloud {cloud!r}", f"write one of {', '.join(CLOUDS)}")])
-    if cloud not in BUILT_CLOUDS:
+        fix = f"write {' or '.join(BUILT_CLOUDS)} (not built yet: {', '.join(later)})"
+        raise SpecError([Problem("cloud", f"{shown(cloud)} is not a known cloud", fix)])
+    if cloud in later:
         fix = "a cluster that exists there can be used today with cloud: kubernetes"
         raise SpecError([Problem("cloud", f"{cloud} is not built yet", fix)])
-    problems = []
+    rest, problems = dict(raw), []
     if raw.get("orchestrator") in ("vm", "slurm"):
-        problems.append(
-            Problem("orchestrator", f"{raw['orchestrator']} is not built yet on {cloud}", "write kubernetes, or leave it out")
-        )
-    problems += [Problem(key, "not built yet", "leave it out") for key in _LATER_KEYS if key in raw]
-    problems += [
-        Problem(key, f"does not apply to cloud: kubernetes: {why}", "leave it out")
-        for key, why in _CLOUD_KEYS.items()
-        if key in raw
+        reason = f"{rest.pop('orchestrator')} is not built yet"
+        problems.append(Problem("orchestrator", reason, "write kubernetes, or leave it out"))
+    for key in _LATER_KEYS:
+        if rest.pop(key, _ABSENT) is not _ABSENT:
+            problems.append(Problem(key, "not built yet", "leave it out"))
+    problems += _inapplicable(rest, _CLOUD_KEYS, "")
+    if isinstance(raw.get("node_groups"), list):
+        rest["node_groups"] = [dict(group) if isinstance(group, Mapping) else group for group in raw["node_groups"]]
+        for position, group in enumerate(rest["node_groups"]):
+            if isinstance(group, dict):
+                problems += _inapplicable(group, _CLOUD_GROUP_KEYS, f"node_groups[{position}].")
+    return problems, rest
+
+
+_ABSENT = object()
+
+
+def _inapplicable(raw: dict[str, Any], keys: Mapping[str, str], path: str) -> list[Problem]:
+    """Take keys that mean nothing here out of ``raw``, with a problem for each."""
+    return [
+        Problem(f"{path}{key}", f"does not apply to cloud: kubernetes ({why})", "leave it out")
+        for key, why in keys.items()
+        if raw.pop(key, _ABSENT) is not _ABSENT
     ]
-    groups = raw.get("node_groups")
-    for position, group in enumerate(groups if isinstance(groups, list) else []):
-        if isinstance(group, Mapping):
-            problems += [
-                Problem(f"node_groups[{position}].{key}", f"does not apply to cloud: kubernetes: {why}", "leave it out")
-                for key, why in _CLOUD_GROUP_KEYS.items()
-                if key in group
-            ]
-    if problems:
-        raise SpecError(problems)

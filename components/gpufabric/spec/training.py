@@ -9,12 +9,21 @@ from gpufabric.spec.node_group import NodeGroupSpec
 from gpufabric.spec.validation import ValidationSpec
 
 
+def _one_line(value: str) -> str:
+    if not value or not value.isprintable():
+        raise ValueError("empty, or more than a line; write a path or a name, never the contents of a kubeconfig")
+    return value
+
+
+Line = Annotated[str, AfterValidator(_one_line)]
+
+
 class ExistingCluster(Wish):
     """How to reach a cluster that exists."""
 
-    kubeconfig: str | None = None
+    kubeconfig: Line | None = None
     """Path of the kubeconfig file. Default: ``$KUBECONFIG``, then ``~/.kube/config``. Never its contents: they are secret."""
-    context: str | None = None
+    context: Line | None = None
     """Context of that file. Default: its current one."""
 
 
@@ -29,15 +38,20 @@ def _unique(groups: list[NodeGroupSpec]) -> list[NodeGroupSpec]:
         raise ValueError("no node group; write at least one")
     names = [group.name for group in groups]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"the name {twice[0]!r} is used twice; names are identity, give every group its own")
+        raise ValueError(f"two groups are named {', '.join(twice)}; give every group a name of its own")
     return groups
 
 
-class TrainingSpec(Wish):
+class GroupsSpec(Wish):
+    """Node groups and their gate: what a stack asks for, wherever its cluster stands."""
+
+    node_groups: Annotated[list[NodeGroupSpec], AfterValidator(_unique)]
+    validation: ValidationSpec = Field(default_factory=ValidationSpec)
+
+
+class TrainingSpec(GroupsSpec):
     """A training cluster on ``cloud: kubernetes``: a cluster of one's own, wherever it stands."""
 
     cloud: Literal["kubernetes"]
     orchestrator: Literal["kubernetes"] = "kubernetes"
     cluster: ClusterSpec = ClusterSpec()
-    node_groups: Annotated[list[NodeGroupSpec], AfterValidator(_unique)]
-    validation: ValidationSpec = Field(default_factory=ValidationSpec)

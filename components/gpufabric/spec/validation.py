@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from gpufabric.spec.base import Wish
+from gpufabric.spec.base import WholeNumber, Wish
 from gpufabric.spec.node_group import Image
+from gpufabric.spec.problems import shown
 
 _SIZE = re.compile(r"([1-9][0-9]{0,5})([KMG])")
 _UNIT = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -14,7 +15,7 @@ _UNIT = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 def _size(value: str) -> str:
     if not _SIZE.fullmatch(value) or not 1 << 10 <= size_bytes(value) <= 64 << 30:
-        raise ValueError(f"{value!r} is no message size; write a number with K, M or G (of 1024) from 1K to 64G, such as 8G")
+        raise ValueError(f"{shown(value)} is not a message size; write 1K to 64G (K, M and G count in 1024), such as 8G")
     return value
 
 
@@ -40,7 +41,7 @@ class ValidationSpec(Wish):
     """Least bus bandwidth of the largest message, GB/s (1e9 bytes/s). Default: the baseline table; without a row, required."""
     max_size: Annotated[str, AfterValidator(_size)] | None = None
     """Largest message, the one that is judged. Default 8G for ``nccl``, 64M for ``mpi``."""
-    run: Annotated[int, Field(ge=1)] = 1
+    run: Annotated[WholeNumber, Field(ge=1, le=1_000_000)] = 1
     """Raise it to validate again."""
     wait: bool = True
     """Wait for nodes that are not Ready (then fail). ``false``: fewer nodes than asked are normal, the verdict is pending."""
