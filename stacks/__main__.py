@@ -4,7 +4,7 @@ import pulumi
 
 from gpufabric.plan import StackPlan, resolve
 from gpufabric.preflight import preflight_kubernetes
-from gpufabric.spec import SpecError, TrainingSpec, parse_spec
+from gpufabric.spec import CONFIG_KEY, SpecError, TrainingSpec, parse_spec
 
 
 def main() -> None:
@@ -15,8 +15,7 @@ def main() -> None:
         plan = resolve(spec, pulumi.get_stack())
         preflight_kubernetes(plan)
     except SpecError as error:
-        problems = "\n".join(f"gpufabric:stack.{problem}" for problem in error.problems)
-        raise pulumi.RunError(f"nothing was changed; to fix:\n{problems}") from None
+        raise pulumi.RunError(f"nothing was changed; to fix:\n{error.below(CONFIG_KEY)}") from None
     declare_kubernetes(spec, plan, raw)
 
 

@@ -11,9 +11,9 @@ from pulumi_kubernetes.networking.v1 import NetworkPolicy
 from pulumi_kubernetes.rbac.v1 import ClusterRole, ClusterRoleBinding, Role, RoleBinding
 
 from gpufabric.kubernetes.args import NcclValidationArgs
-from gpufabric.plan import GatePlan, resolve_group
+from gpufabric.plan import GatePlan, resolve_gate
 from gpufabric.plan.gate import coordinator_labels, rank_labels
-from gpufabric.spec import NodeGroupSpec, ValidationSpec
+from gpufabric.spec import GateSpec, SpecError
 from gpufabric.validation import contract
 
 
@@ -33,15 +33,15 @@ class NcclValidation(ComponentResource):
     """Namespace of the gate's objects."""
 
     def __init__(self, name: str, args: NcclValidationArgs, opts: ResourceOptions | None = None) -> None:
-        group = NodeGroupSpec.parse(args.get("node_group"), f"{name}.node_group")
-        groups = [NodeGroupSpec.parse(each, f"{name}.groups[{i}]") for i, each in enumerate(args.get("groups", []))]
-        wish = ValidationSpec.parse(args.get("validation", {}), f"{name}.validation")
-        given = args.get("namespace")
-        plan = resolve_group(group, wish, get_stack(), f"{name}.node_group", all_groups=groups or [group], namespace=given).gate
+        wish = GateSpec.parse(args, name)
+        try:
+            plan = resolve_gate(wish, get_stack()).gate
+        except SpecError as error:
+            raise error.below(name) from None
         super().__init__("gpufabric:index:NcclValidation", name, {}, opts)
         self._name, self._plan = name, plan
         self._child = ResourceOptions(parent=self)
-        if given is None:
+        if wish.namespace is None:
             # Everything below names its namespace as a plain text (a profile can then refer to it), so the order is said here.
             self._child = ResourceOptions(parent=self, depends_on=[self._own_namespace()])
         inputs = [*self._permissions(), *self._files(), self._service(), self._network_policy()]

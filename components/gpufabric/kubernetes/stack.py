@@ -9,7 +9,7 @@ from gpufabric.kubernetes.args import KubernetesTrainingStackArgs, NcclValidatio
 from gpufabric.kubernetes.nccl_validation import NcclValidation
 from gpufabric.kubernetes.node_group import KubernetesNodeGroup
 from gpufabric.plan import resolve
-from gpufabric.spec import TrainingSpec
+from gpufabric.spec import GroupsSpec, SpecError, TrainingSpec
 
 
 class KubernetesTrainingStack(ComponentResource):
@@ -25,7 +25,11 @@ class KubernetesTrainingStack(ComponentResource):
     """Verdict of each group's gate, by the group's name."""
 
     def __init__(self, name: str, args: KubernetesTrainingStackArgs, opts: ResourceOptions | None = None) -> None:
-        resolve(TrainingSpec.parse({"cloud": "kubernetes", **args}), get_stack())
+        GroupsSpec.parse(args, name)
+        try:
+            resolve(TrainingSpec.parse({"cloud": "kubernetes", **args}), get_stack())
+        except SpecError as error:
+            raise error.below(name) from None
         super().__init__("gpufabric:index:KubernetesTrainingStack", name, {}, opts)
         self.groups: dict[str, KubernetesNodeGroup] = {}
         self.gates: dict[str, NcclValidation] = {}

@@ -4,7 +4,7 @@ from gpufabric.plan.explain import Line, explain
 from gpufabric.plan.merge import ProfileConflictError
 from gpufabric.plan.model import GatePlan, GroupPlan, StackPlan
 from gpufabric.plan.profile import PodAdmission, PodFabric, PodProfile
-from gpufabric.plan.resolve import decide_hardware, pod_profile, resolve, resolve_group
+from gpufabric.plan.resolve import decide_hardware, pod_profile, resolve, resolve_gate, resolve_group
 
 __all__ = [
     "GatePlan",
@@ -19,5 +19,6 @@ __all__ = [
     "explain",
     "pod_profile",
     "resolve",
+    "resolve_gate",
     "resolve_group",
 ]

@@ -60,25 +60,37 @@ def decide_benchmark(
 
 
 def decide_floor(
-    group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: GroupFabric, wish: ValidationSpec, path: str
+    group: NodeGroupSpec,
+    accelerators: GroupAccelerators,
+    fabric: GroupFabric,
+    wish: ValidationSpec,
+    benchmark: Benchmark | Problem,
+    *,
+    path: str,
 ) -> Floor | Problem:
     """The floor: the user's, else the baseline of exactly this hardware; without one, the user must give it."""
     if wish.floor_gbytes_per_s is not None:
         return Floor(wish.floor_gbytes_per_s, "given in the spec")
-    found = None
-    if wish.backend == "nccl":
-        found = find_baseline(
-            fabric=fabric.name,
-            accelerator=accelerators.accelerator.name,
-            per_node=accelerators.count,
-            nodes=group.nodes,
-            collective=COLLECTIVE,
+    if isinstance(benchmark, Benchmark) and benchmark.backend != "nccl":
+        found = smaller = None  # the table holds figures of nccl-tests
+    else:
+        found, smaller = (
+            find_baseline(
+                fabric=fabric.name,
+                accelerator=accelerators.accelerator.name,
+                per_node=accelerators.count,
+                nodes=nodes,
+                collective=COLLECTIVE,
+            )
+            for nodes in (group.nodes, 1)
         )
     if found is None:
-        what = f"{group.nodes} nodes of {accelerators} on {fabric.name}"
-        fix = f"give floor_gbytes_per_s: the least {COLLECTIVE} bus bandwidth you accept, in GB/s"
-        return Problem("validation.floor_gbytes_per_s", f"no baseline is known for {what} ({path})", fix)
+        reason = f"no baseline is known for {group.nodes} nodes of {accelerators} on {fabric.name} ({path})"
+        if smaller is not None:
+            reason += f", only for up to {smaller.most_nodes}"
+        fix = f"write the least {COLLECTIVE} bus bandwidth that you accept, in GB/s"
+        return Problem("validation.floor_gbytes_per_s", reason, fix)
     if size_bytes(wish.max_size or found.size) != size_bytes(found.size):
-        reason = f"the baseline of {path} holds for messages of {found.size}, not {wish.max_size}"
+        reason = f"the baseline of {path} holds for messages of {found.size}, not of {wish.max_size}"
         return Problem("validation.max_size", reason, "leave it out, or give floor_gbytes_per_s for your size")
     return Floor(found.floor_busbw_gbytes_per_s, f"from the baseline table: {found.provenance}")

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpufabric.hardware import Accelerator, UnknownHardwareError, accelerator, fabric
-from gpufabric.spec import FabricProfile, NodeGroupSpec, Problem
+from gpufabric.hardware import Accelerator, UnknownHardwareError, accelerator, accelerators, fabric, fabrics
+from gpufabric.spec import FabricProfile, NodeGroupSpec, Problem, dotted
 
-EXPLICIT = "explicit profile"
+EXPLICIT = "an explicit profile"
+_SAID_BY_KEYS = {"NCCL_SOCKET_IFNAME": "interface", "NCCL_IB_HCA": "hcas"}
+_OF_THE_GATE = ("PYTHONPATH", "JOB_COMPLETION_INDEX")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,8 @@ def group_accelerators(group: NodeGroupSpec, path: str) -> GroupAccelerators | P
     except UnknownHardwareError as error:
         return Problem(f"{path}.accelerators", str(error), "write one of these")
     per_node = int(count or 0)
+    if count and not row.most_per_node:
+        return Problem(f"{path}.accelerators", f"{name} takes no count", f"write {name}")
     if per_node > row.most_per_node:
         reason = f"{per_node} x {name} per node; a node holds at most {row.most_per_node}"
         return Problem(f"{path}.accelerators", reason, f"write {name}:{row.most_per_node} and more nodes", str(row.provenance))
@@ -59,20 +63,50 @@ def group_accelerators(group: NodeGroupSpec, path: str) -> GroupAccelerators | P
 
 def group_fabric(group: NodeGroupSpec, gpus: int, path: str) -> GroupFabric | Problem:
     """The fabric of a group, or why it cannot be had. Nothing is downgraded: a tier that does not fit is a problem."""
-    if (group.fabric is None) == (group.profile is None):
-        given = "both given" if group.fabric else "neither given"
-        return Problem(f"{path}.fabric", f"fabric and profile: {given}", "name one fabric, or say it explicitly with profile")
-    found = _named(group.fabric, gpus, path) if group.fabric else _explicit(group.profile or FabricProfile(), gpus)
+    if group.fabric is not None and group.profile is not None:
+        return Problem(f"{path}.fabric", "fabric and profile say the same thing twice", "keep one of them")
+    if group.profile is not None:
+        found: GroupFabric | Problem = _explicit(group.profile, gpus)
+    elif group.fabric is not None:
+        found = _named(group.fabric, gpus, path)
+    else:
+        return Problem(f"{path}.fabric", "missing", f"write one of {', '.join(sorted(fabrics()))}, or give an explicit profile")
     if isinstance(found, Problem):
         return found
     if group.network_tier == "best" and found.tier != "best":
-        asked = "network_tier: best (the default) asks for GPUDirect or RDMA"
-        reason = f"{asked}; {found.name} has none" + ("" if group.fabric else ": its hcas are empty")
-        return Problem(f"{path}.network_tier", reason, "name a fabric that has it, or write network_tier: standard")
+        reason = f"best (the default) asks for GPUDirect or RDMA; {found.name} has none"
+        having = ", ".join(sorted(name for name, row in fabrics().items() if row.tier == "best"))
+        fix = f"name a fabric that has it ({having})" if group.fabric else "list the adapters under profile.hcas"
+        return Problem(f"{path}.network_tier", reason, f"{fix}, or write network_tier: standard")
     if group.network_tier == "standard" and found.tier == "best":
-        reason = f"standard asks for ordinary Ethernet; {found.name} is RDMA"
-        return Problem(f"{path}.network_tier", reason, "write network_tier: best, or fabric: ethernet")
+        fix = "fabric: ethernet" if group.fabric else "leave profile.hcas out"
+        return Problem(
+            f"{path}.network_tier", f"standard asks for ordinary Ethernet; {found.name} is RDMA", f"write best, or {fix}"
+        )
     return found
+
+
+def profile_problems(group: NodeGroupSpec, path: str) -> list[Problem]:
+    """What an explicit profile must not say, because another key says it or the gate's own programs use the name."""
+    if group.profile is None:
+        return []
+    problems = []
+    accelerated = next(
+        (row.pod_resource for row in accelerators().values() if group.accelerators.startswith(f"{row.name}:")), ""
+    )
+    if accelerated and accelerated in group.profile.resources:
+        where = dotted(f"{path}.profile.resources", [accelerated])
+        problems.append(Problem(where, f"accelerators: {group.accelerators} asks for it already", "leave it out"))
+    for name, value in group.profile.environment.items():
+        where = f"{path}.profile.environment.{name}"
+        if key := _SAID_BY_KEYS.get(name):
+            problems.append(Problem(where, f"profile.{key} says this", f"leave it out, and write {key}: there"))
+        elif name in _OF_THE_GATE or name.startswith("GATE_"):
+            problems.append(Problem(where, "the gate's own programs use this name", "leave it out, and set it in your job"))
+        elif name == "NCCL_DEBUG" and value != "INFO":
+            reason = "the gate needs INFO, which prints the transport in use"
+            problems.append(Problem(where, reason, "leave it out, and set it in your job"))
+    return problems
 
 
 def _named(name: str, gpus: int, path: str) -> GroupFabric | Problem:

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 
 from gpufabric.plan.benchmark import COLLECTIVE, Benchmark
@@ -17,6 +16,7 @@ from gpufabric.plan.profile import PodProfile, merge_fabric
 from gpufabric.spec import NodeGroupSpec, ValidationSpec
 from gpufabric.validation import contract
 
+MOST_ALTERNATIVES = 100  # ours: a Job that a person can still read; groups that share one label key need a single one
 _NOBODY = 65532  # the user id of "nonroot" in distroless images; any id without rights does
 _UNPRIVILEGED: Mapping[str, Any] = {
     "runAsNonRoot": True,
@@ -30,7 +30,7 @@ _SMALL: Mapping[str, Any] = {"requests": {"cpu": "50m", "memory": "64Mi"}, "limi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateParts:
-    """What has been decided for the group before its gate is laid out. ``others``: selectors of every group of the stack."""
+    """What has been decided for the group before its gate is laid out. ``groups``: selectors of every group of the stack."""
 
     group: NodeGroupSpec
     fabric: GroupFabric
@@ -38,7 +38,7 @@ class GateParts:
     benchmark: Benchmark
     floor: Floor
     validation: ValidationSpec
-    others: Sequence[Mapping[str, str]]
+    groups: Sequence[Mapping[str, str]]
 
 
 def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
@@ -197,7 +197,7 @@ def _coordinator_job_spec(parts: GateParts, names: GateNames, deadlines: Deadlin
                 "enableServiceLinks": False,
                 "terminationGracePeriodSeconds": 10,
                 "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
-                "affinity": {"nodeAffinity": _outside_groups(parts.others)},
+                "affinity": {"nodeAffinity": _outside_groups(parts.groups)},
                 "containers": [
                     {
                         "name": contract.CONTAINER_COORDINATOR,
@@ -219,10 +219,24 @@ def _coordinator_job_spec(parts: GateParts, names: GateNames, deadlines: Deadlin
 def _outside_groups(selectors: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """Affinity to nodes of no group: not(a and b) is (not a) or (not b), so the alternatives are the groups' product."""
     terms = [
-        {"matchExpressions": [{"key": key, "operator": "NotIn", "values": [value]} for key, value in sorted(choice)]}
-        for choice in product(*(sorted(selector.items()) for selector in selectors))
+        {"matchExpressions": [{"key": key, "operator": "NotIn", "values": [value]} for key, value in sorted(term)]}
+        for term in sorted(alternatives(selectors), key=sorted)
     ]
     return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+
+
+def alternatives(selectors: Sequence[Mapping[str, str]], most: int = MOST_ALTERNATIVES) -> list[frozenset[tuple[str, str]]]:
+    """Sets of labels, of which a node outside all groups lacks one set whole. Stops growing once there are more than ``most``.
+
+    A set that holds another one adds nothing: a label that all groups share keeps the list short.
+    """
+    found: list[frozenset[tuple[str, str]]] = [frozenset()]
+    for selector in selectors:
+        grown = {each | {label} for each in found for label in selector.items()}
+        found = [each for each in grown if not any(other < each for other in grown)]
+        if len(found) > most:
+            break
+    return found
 
 
 def _one_per_node(names: GateNames) -> dict[str, Any]:

@@ -20,55 +20,69 @@ class ProfileConflictError(ValueError):
     """The pod already says something else. The message has the path, both values and what to do."""
 
     def __init__(self, path: str, theirs: object, ours: object) -> None:
-        super().__init__(f"{path}: the pod says {theirs!r}, the profile needs {ours!r}; remove it from the pod")
+        super().__init__(f"{path}: the pod says {_said(theirs)}, the profile needs {_said(ours)}; remove it from the pod")
 
 
 class Merge:
     """One merge. ``result`` is the copy; every method adds one kind of thing to it or raises :class:`ProfileConflictError`."""
 
     def __init__(self, result: dict[str, Any], template: dict[str, Any], path: str, container: str | None) -> None:
-        self.result, self._template, self._path = result, template, path
-        self._pod: dict[str, Any] = template.get("spec", template)
+        self.result, self._template = result, template
+        bare = not isinstance(template.get("spec"), dict)
+        self._pod: dict[str, Any] = template if bare else template["spec"]
+        self._at_template = f"{path}." if path else ""
+        self._at_pod = self._at_template if bare else f"{self._at_template}spec."
         self._snake = _writes_snake_case(result)
         self._container = self._choose(container)
+        self._at_container = f"{self._at_pod}containers[{self._container.get('name', 0)}]."
 
     @classmethod
     def of(cls, spec: Mapping[str, Any], container: str | None = None) -> Self:
-        """Find the pod in ``spec``: below ``template`` (at any ``spec``), or ``spec`` itself."""
-        result = _copy(spec)
+        """Find the pod in ``spec``: below ``spec`` and ``template`` at any depth, or ``spec`` itself."""
+        here = result = _copy(spec)
         if not isinstance(result, dict):
             raise TypeError(f"a profile merges into plain dicts, not into {type(spec).__name__}; pass the spec as a dict")
-        here, path = result, ""
-        for step in ("spec", "template"):
-            if isinstance(here.get(step), dict) and "containers" not in here:
-                here, path = here[step], f"{path}.{step}".lstrip(".")
-        return cls(result, here, path, container)
+        path: list[str] = []
+        while "containers" not in here and not (isinstance(here.get("spec"), dict) and "containers" in here["spec"]):
+            step = next((key for key in ("spec", "template") if isinstance(here.get(key), dict)), None)
+            if step is None:
+                break
+            here = here[step]
+            path.append(step)
+        return cls(result, here, ".".join(path), container)
 
     def resources(self, limits: Mapping[str, str]) -> None:
-        """Device-plugin resources are limits; Kubernetes takes the requests from them."""
+        """Device-plugin resources are limits; Kubernetes takes the requests from them, and refuses others."""
         if limits:
-            where = self._child(self._container, "resources", "containers.resources")
-            self._put(
-                self._child(where, "limits", "containers.resources.limits"), limits, "containers.resources.limits", as_text=True
-            )
+            path = f"{self._at_container}resources"
+            where = self._child(self._container, "resources", path)
+            self._put(self._child(where, "limits", f"{path}.limits"), limits, f"{path}.limits", as_text=True)
+            if isinstance(where.get("requests"), dict):
+                asked = {key: value for key, value in limits.items() if key in where["requests"]}
+                self._put(where["requests"], asked, f"{path}.requests", as_text=True)
 
     def environment(self, variables: Mapping[str, str]) -> None:
         """Environment of the container; a variable with the same name and value is already there."""
         if not variables:
             return
-        env = self._list(self._container, "env", "containers.env")
-        present = {item["name"]: item for item in env if isinstance(item, dict) and "name" in item}
+        path = f"{self._at_container}env"
+        env = self._list(self._container, "env", path)
+        present = {item["name"]: item for item in env if isinstance(item, dict) and isinstance(item.get("name"), str)}
         for name, value in variables.items():
+            ours = {"name": name, "value": value}
             if name not in present:
-                env.append({"name": name, "value": value})
-            elif present[name].get("value") != value:
-                raise ProfileConflictError(self._at(f"containers.env[{name}]"), present[name].get("value"), value)
+                env.append(ours)
+            elif present[name] != ours:
+                theirs = present[name]["value"] if present[name].keys() == ours.keys() else present[name]
+                raise ProfileConflictError(f"{path}[{name}]", theirs, value)
 
     def capabilities(self, names: Iterable[str]) -> None:
         """Linux capabilities of the container."""
         if names := list(names):
-            context = self._child(self._container, self._key("securityContext"), "containers.securityContext")
-            added = self._list(self._child(context, "capabilities", "containers.securityContext.capabilities"), "add", "add")
+            path = f"{self._at_container}securityContext"
+            context = self._child(self._container, self._key(self._container, "securityContext"), path)
+            capabilities = self._child(context, "capabilities", f"{path}.capabilities")
+            added = self._list(capabilities, "add", f"{path}.capabilities.add")
             added.extend(name for name in names if name not in added)
 
     def annotations(self, annotations: Mapping[str, str]) -> None:
@@ -78,93 +92,107 @@ class Merge:
                 raise TypeError(
                     "annotations belong to a pod template; pass the template or the Job spec, not the bare pod spec"
                 )
-            metadata = self._child(self._template, "metadata", "metadata")
-            self._put(self._child(metadata, "annotations", "metadata.annotations"), annotations, "metadata.annotations")
+            path = f"{self._at_template}metadata"
+            metadata = self._child(self._template, "metadata", path)
+            self._put(self._child(metadata, "annotations", f"{path}.annotations"), annotations, f"{path}.annotations")
 
     def tolerations(self, tolerations: Iterable[Mapping[str, str]]) -> None:
         """Taints that the pod tolerates."""
         for toleration in tolerations:
-            present = self._list(self._pod, "tolerations", "tolerations")
+            present = self._list(self._pod, "tolerations", f"{self._at_pod}tolerations")
             if toleration not in present:
                 present.append(dict(toleration))
 
     def volume(self, volume: Mapping[str, Any], *, mount_path: str) -> None:
         """A volume of the pod and its mount in the container."""
-        name, path_key = volume["name"], self._key("mountPath")
-        volumes = self._list(self._pod, "volumes", "volumes")
-        self._put_named(volumes, {k if k == "name" else self._key(k): v for k, v in volume.items()}, "volumes")
-        mounts = self._list(self._container, self._key("volumeMounts"), "containers.volumeMounts")
+        name = volume["name"]
+        path = f"{self._at_pod}volumes"
+        self._put_named(self._list(self._pod, "volumes", path), volume, path)
+        path = f"{self._at_container}volumeMounts"
+        mounts = self._list(self._container, self._key(self._container, "volumeMounts"), path)
         for mount in mounts:
-            if isinstance(mount, dict) and mount.get(path_key) == mount_path and mount.get("name") != name:
-                raise ProfileConflictError(self._at(f"containers.volumeMounts[{mount_path}]"), mount.get("name"), name)
-        self._put_named(mounts, {"name": name, path_key: mount_path}, "containers.volumeMounts")
+            if isinstance(mount, dict) and mount.get(self._key(mount, "mountPath")) == mount_path and mount.get("name") != name:
+                raise ProfileConflictError(f"{path}[{mount_path}]", mount.get("name"), name)
+        self._put_named(mounts, {"name": name, "mountPath": mount_path}, path)
 
     def node_selector(self, labels: Mapping[str, str]) -> None:
         """Labels that the node must have."""
-        self._put(self._child(self._pod, self._key("nodeSelector"), "nodeSelector"), labels, "nodeSelector")
+        path = f"{self._at_pod}nodeSelector"
+        self._put(self._child(self._pod, self._key(self._pod, "nodeSelector"), path), labels, path)
 
     def require_node_label(self, key: str, value: str) -> None:
         """A required node affinity: added to every alternative that is there, since alternatives are ORed."""
-        path = "affinity.nodeAffinity"
-        affinity = self._child(self._child(self._pod, "affinity", "affinity"), self._key("nodeAffinity"), path)
-        required = self._child(affinity, self._key("requiredDuringSchedulingIgnoredDuringExecution"), path)
-        terms = self._list(required, self._key("nodeSelectorTerms"), path)
+        path = f"{self._at_pod}affinity"
+        inside = self._child(self._pod, "affinity", path)
+        for step in ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"):
+            path = f"{path}.{step}"
+            inside = self._child(inside, self._key(inside, step), path)
+        path = f"{path}.nodeSelectorTerms"
+        terms = self._list(inside, self._key(inside, "nodeSelectorTerms"), path)
         expression = {"key": key, "operator": "In", "values": [value]}
-        for term in terms or [{}]:
+        if not terms:
+            terms.append({})
+        for term in terms:
             if not isinstance(term, dict):
-                raise ProfileConflictError(self._at(path), term, expression)
-            expressions = self._list(term, self._key("matchExpressions"), path)
+                raise ProfileConflictError(path, term, expression)
+            expressions = self._list(term, self._key(term, "matchExpressions"), f"{path}.matchExpressions")
             if expression not in expressions:
-                expressions.append(expression)
-            if term not in terms:
-                terms.append(term)
+                expressions.append(dict(expression))
 
     def _choose(self, name: str | None) -> dict[str, Any]:
         containers = self._pod.get("containers")
         if not isinstance(containers, list) or not all(isinstance(c, dict) for c in containers) or not containers:
-            raise TypeError(
-                f"{self._at('containers')}: a profile merges into a plain list of containers; this is {containers!r}"
-            )
+            found = "there is none" if containers is None else f"this is {_said(containers)}"
+            raise TypeError(f"{self._at_pod}containers: a profile merges into a plain list of dicts; {found}")
         names = [str(c.get("name")) for c in containers]
         if name is None and len(containers) > 1:
-            raise ValueError(f"{self._at('containers')}: which of {', '.join(names)} uses the fabric? pass container=NAME")
+            raise ValueError(f"{self._at_pod}containers: which of {', '.join(names)} uses the fabric? pass container=NAME")
         for candidate in containers:
             if name is None or candidate.get("name") == name:
                 return candidate  # type: ignore[no-any-return]  # checked above
-        raise ValueError(f"{self._at('containers')}: no container named {name!r}; there are {', '.join(names)}")
+        raise ValueError(f"{self._at_pod}containers: no container named {name!r}; there are {', '.join(names)}")
 
-    def _key(self, camel: str) -> str:
-        return _SNAKE.get(camel, camel) if self._snake else camel
-
-    def _at(self, path: str) -> str:
-        return f"{self._path}.{path}".lstrip(".")
+    def _key(self, parent: Mapping[str, Any], camel: str) -> str:
+        """The spelling of a key in ``parent``: the one that is there, else the one that the user writes elsewhere."""
+        snake = _SNAKE[camel]
+        if snake in parent or camel in parent:
+            return snake if snake in parent else camel
+        return snake if self._snake else camel
 
     def _child(self, parent: dict[str, Any], key: str, path: str) -> dict[str, Any]:
-        child = parent.setdefault(key, {})
+        if parent.get(key) is None:
+            parent[key] = {}
+        child = parent[key]
         if not isinstance(child, dict):
-            raise TypeError(f"{self._at(path)}: cannot merge into {type(child).__name__}; write it as a plain dict")
+            raise TypeError(f"{path}: cannot merge into {_said(child)}; write it as a plain dict")
         return child
 
     def _list(self, parent: dict[str, Any], key: str, path: str) -> list[Any]:
-        child = parent.setdefault(key, [])
+        if parent.get(key) is None:
+            parent[key] = []
+        child = parent[key]
         if not isinstance(child, list):
-            raise TypeError(f"{self._at(path)}: cannot merge into {type(child).__name__}; write it as a plain list")
+            raise TypeError(f"{path}: cannot merge into {_said(child)}; write it as a plain list")
         return child
 
     def _put(self, into: dict[str, Any], values: Mapping[str, str], path: str, *, as_text: bool = False) -> None:
         for key, value in values.items():
             theirs = into.get(key)
             if theirs is not None and (str(theirs) if as_text and isinstance(theirs, int) else theirs) != value:
-                raise ProfileConflictError(self._at(f"{path}[{key}]"), theirs, value)
+                raise ProfileConflictError(f"{path}[{key}]", theirs, value)
             into[key] = value
 
-    def _put_named(self, items: list[Any], item: dict[str, Any], path: str) -> None:
+    def _put_named(self, items: list[Any], item: Mapping[str, Any], path: str) -> None:
         for theirs in items:
             if isinstance(theirs, dict) and theirs.get("name") == item["name"]:
-                if theirs != item:
-                    raise ProfileConflictError(self._at(f"{path}[{item['name']}]"), theirs, item)
+                ours = self._spelled(item, theirs)
+                if theirs != ours:
+                    raise ProfileConflictError(f"{path}[{item['name']}]", theirs, ours)
                 return
-        items.append(item)
+        items.append(self._spelled(item, {}))
+
+    def _spelled(self, item: Mapping[str, Any], like: Mapping[str, Any]) -> dict[str, Any]:
+        return {self._key(like, key) if key in _SNAKE else key: value for key, value in item.items()}
 
 
 def _copy(value: Any) -> Any:
@@ -174,6 +202,12 @@ def _copy(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_copy(item) for item in value]
     return value
+
+
+def _said(value: object) -> str:
+    """A value in a message. An Output is not looked into: it has no value before it is deployed."""
+    plain = value is None or isinstance(value, str | int | float | dict | list)
+    return repr(value) if plain else f"a value that is no plain data ({type(value).__name__})"
 
 
 def _writes_snake_case(value: Any) -> bool:

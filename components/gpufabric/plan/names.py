@@ -4,7 +4,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-_STACK_LETTERS = 24  # "gpufabric-" + 24 + "-" + 20 of the group stays below the 63 of a DNS label
+_STACK_LETTERS = 24  # "gpufabric-" + 24 + "--" + 20 of the group stays below the 63 of a DNS label
 
 
 def stack_slug(stack: str) -> str:
@@ -22,11 +22,8 @@ class GateNames:
 
     namespace: str
     group: str
-
-    @property
-    def cluster_role(self) -> str:
-        """Cluster-scoped, so it carries the namespace's name, which holds stack and group."""
-        return self.namespace
+    cluster_role: str
+    """Also of its binding: both are cluster-scoped, so the name holds stack and group, whatever the namespace."""
 
     @property
     def account(self) -> str:
@@ -54,5 +51,11 @@ class GateNames:
 
 
 def gate_names(stack: str, group: str, namespace: str | None = None) -> GateNames:
-    """Names for one group of one stack: a namespace of its own (unless one is given) keeps permissions and clean-up simple."""
-    return GateNames(namespace=namespace or f"gpufabric-{stack_slug(stack)}-{group}", group=group)
+    """Names for one group of one stack: a namespace of its own (unless one is given) keeps permissions and clean-up simple.
+
+    Stack ``a`` with group ``b-c`` and stack ``a-b`` with group ``c`` must not meet: where a hyphen is in either, two divide
+    them, which no slug contains.
+    """
+    slug = stack_slug(stack)
+    own = f"gpufabric-{slug}{'--' if '-' in slug + group else '-'}{group}"
+    return GateNames(namespace=namespace or own, group=group, cluster_role=own)

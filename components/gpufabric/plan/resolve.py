@@ -1,17 +1,19 @@
 """From a wish to a plan. All problems of a spec are found here and reported together, before any resource is registered."""
 
+from collections.abc import Sequence
+
 from gpufabric.plan.benchmark import Benchmark, decide_benchmark, decide_floor
-from gpufabric.plan.fabric import GroupAccelerators, GroupFabric, group_accelerators, group_fabric
-from gpufabric.plan.gate import GateParts, plan_gate
+from gpufabric.plan.fabric import GroupAccelerators, GroupFabric, group_accelerators, group_fabric, profile_problems
+from gpufabric.plan.gate import MOST_ALTERNATIVES, GateParts, alternatives, plan_gate
 from gpufabric.plan.model import GroupPlan, StackPlan
 from gpufabric.plan.names import gate_names
 from gpufabric.plan.profile import GPU_TAINT, PodAdmission, PodFabric, PodProfile
-from gpufabric.spec import NodeGroupSpec, Problem, SpecError, TrainingSpec, ValidationSpec
+from gpufabric.spec import GateSpec, NodeGroupSpec, Problem, SpecError, TrainingSpec, ValidationSpec
 
 
 def resolve(spec: TrainingSpec, stack: str) -> StackPlan:
     """The plan of a stack; raises :class:`SpecError` with every problem of every group."""
-    plans, problems = [], _overlaps(spec.node_groups)
+    plans, problems = [], _between_groups(spec.node_groups)
     for position, group in enumerate(spec.node_groups):
         try:
             plans.append(resolve_group(group, spec.validation, stack, f"node_groups[{position}]", all_groups=spec.node_groups))
@@ -22,23 +24,33 @@ def resolve(spec: TrainingSpec, stack: str) -> StackPlan:
     return StackPlan(stack=stack, cluster=spec.cluster.existing, groups=tuple(plans))
 
 
+def resolve_gate(spec: GateSpec, stack: str) -> GroupPlan:
+    """The plan of one group in an organisation's own stack; raises :class:`SpecError`."""
+    return resolve_group(
+        spec.node_group, spec.validation, stack, "node_group", all_groups=spec.groups, namespace=spec.namespace
+    )
+
+
 def resolve_group(
     group: NodeGroupSpec,
     validation: ValidationSpec,
     stack: str,
     path: str,
     *,
-    all_groups: list[NodeGroupSpec] | None = None,
+    all_groups: Sequence[NodeGroupSpec] = (),
     namespace: str | None = None,
 ) -> GroupPlan:
     """The plan of one group; raises :class:`SpecError`. ``namespace``: one that exists instead of the gate's own."""
-    accelerators, fabric = decide_hardware(group, path)
+    problems = _images(group, validation, path)
+    try:
+        accelerators, fabric = decide_hardware(group, path)
+    except SpecError as error:
+        raise SpecError([*error.problems, *problems]) from None
     benchmark = decide_benchmark(group, accelerators, fabric, validation, path)
-    floor = decide_floor(group, accelerators, fabric, validation, path)
-    problems = [found for found in (benchmark, floor) if isinstance(found, Problem)]
-    problems += _images(validation, fabric)
+    floor = decide_floor(group, accelerators, fabric, validation, benchmark, path=path)
+    problems += [found for found in (benchmark, floor) if isinstance(found, Problem)]
     if isinstance(benchmark, Benchmark) and group.nodes * benchmark.ranks_per_node == 1:
-        problems.append(Problem(f"{path}.nodes", "a single CPU rank has nobody to reduce with", "write 2 or more nodes"))
+        problems.append(Problem(f"{path}.nodes", "a single rank has nobody to reduce with", "write 2 or more nodes"))
     if problems or isinstance(benchmark, Problem) or isinstance(floor, Problem):
         raise SpecError(problems)
     profile = pod_profile(group, accelerators, fabric)
@@ -49,7 +61,7 @@ def resolve_group(
         benchmark=benchmark,
         floor=floor,
         validation=validation,
-        others=[other.node_selector for other in all_groups or [group]],
+        groups=[each.node_selector for each in (*all_groups, group)],
     )
     return GroupPlan(
         name=group.name,
@@ -66,11 +78,11 @@ def resolve_group(
 def decide_hardware(group: NodeGroupSpec, path: str) -> tuple[GroupAccelerators, GroupFabric]:
     """What the group's nodes hold and how they are connected; raises :class:`SpecError`."""
     accelerators = group_accelerators(group, path)
-    if isinstance(accelerators, Problem):
-        raise SpecError([accelerators])
-    fabric = group_fabric(group, accelerators.count, path)
-    if isinstance(fabric, Problem):
-        raise SpecError([fabric])
+    count = 0 if isinstance(accelerators, Problem) else accelerators.count
+    fabric = group_fabric(group, count, path)
+    problems = [found for found in (accelerators, fabric) if isinstance(found, Problem)] + profile_problems(group, path)
+    if problems or isinstance(accelerators, Problem) or isinstance(fabric, Problem):
+        raise SpecError(problems)
     return accelerators, fabric
 
 
@@ -78,7 +90,7 @@ def pod_profile(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: G
     """The one profile of the group, for its gate and its jobs."""
     pod_fabric = PodFabric(
         resources={**accelerators.resources, **fabric.resources},
-        environment=fabric.environment,
+        environment=dict(sorted(fabric.environment.items())),  # a list in the pod: its order must not depend on the wish's
         capabilities=("IPC_LOCK",) if fabric.rdma else (),  # RDMA pins memory: an unlimited memlock
         shared_memory=accelerators.count > 0,
         tolerations=(GPU_TAINT,) if accelerators.count else (),
@@ -86,25 +98,31 @@ def pod_profile(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: G
     return PodProfile(pod_fabric, PodAdmission(node_selector=group.node_selector))
 
 
-def _images(validation: ValidationSpec, fabric: GroupFabric) -> list[Problem]:
+def _images(group: NodeGroupSpec, validation: ValidationSpec, path: str) -> list[Problem]:
+    """Missing or floating images. The gate's own is always needed: coordinator and judge run in it."""
+    problems = []
     if validation.image is None:
         fix = "name the gate's image; tools/image builds one (make up prints how to load or push it)"
-        return [Problem("validation.image", "missing: coordinator and judge run in it", fix)]
-    return [
-        Problem(where, f"{image} floats: what was validated must be what runs again", "pin a version tag or a digest")
-        for where, image in (("validation.image", validation.image), ("profile.image", fabric.rank_image))
-        if image and (image.endswith(":latest") or (":" not in image.rpartition("/")[2] and "@" not in image))
-    ]
+        problems.append(Problem("validation.image", "missing: coordinator and judge run in it", fix))
+    of_ranks = group.profile.image if group.profile else None
+    for where, image in (("validation.image", validation.image), (f"{path}.profile.image", of_ranks)):
+        if image and (image.endswith(":latest") or (":" not in image.rpartition("/")[2] and "@" not in image)):
+            reason = f"{image} is not pinned: what was validated must be what runs again"
+            problems.append(Problem(where, reason, "add a version tag (not latest) or a digest"))
+    return problems
 
 
-def _overlaps(groups: list[NodeGroupSpec]) -> list[Problem]:
-    """Two groups whose selectors could match the same node would both label it."""
+def _between_groups(groups: Sequence[NodeGroupSpec]) -> list[Problem]:
+    """Two groups whose selectors could match the same node would both label it; and the gates' coordinators keep off all."""
     problems = []
     for later, group in enumerate(groups):
         for earlier, other in enumerate(groups[:later]):
             shared = group.node_selector.keys() & other.node_selector.keys()
             if all(group.node_selector[key] == other.node_selector[key] for key in shared):
                 reason = f"a node can match this and node_groups[{earlier}] ({other.name})"
-                fix = "give the groups one label key with different values"
+                fix = "give both one label key with different values"
                 problems.append(Problem(f"node_groups[{later}].node_selector", reason, fix))
+    if len(alternatives([group.node_selector for group in groups])) > MOST_ALTERNATIVES:
+        reason = f"to keep the gate's coordinator off all these groups takes more than {MOST_ALTERNATIVES} rules"
+        problems.append(Problem("node_groups", reason, "select each group by one label key that all groups share"))
     return problems
