@@ -36,12 +36,14 @@ def connect(kubeconfig: str | None, context: str | None) -> Api:
     chosen = context or config.get("current-context")
     if not chosen:
         raise KubeconfigError(f"{file}: no current-context; name one under cluster.existing.context")
-    found = _named(config, "contexts", chosen, file)["context"]
-    cluster = _named(config, "clusters", found.get("cluster", ""), file)["cluster"]
-    user = _named(config, "users", found["user"], file).get("user") or {} if found.get("user") else {}
+    found = _named(config, "context", chosen, file)
+    cluster = _named(config, "cluster", found.get("cluster"), file)
+    user = _named(config, "user", found["user"], file) if found.get("user") else {}
+    if not str(cluster.get("server", "")).startswith(("https://", "http://")):
+        raise KubeconfigError(f"{file}: cluster {found.get('cluster')} names no server (https://...)")
     try:
         tls, token = _credentials(cluster, user, file)
-    except (OSError, ValueError, ssl.SSLError) as error:
+    except (OSError, ValueError) as error:
         raise KubeconfigError(f"{file}: context {chosen}: {error}") from None
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     return Api(cluster["server"], tls, lambda: headers, timeout_s=_REQUEST_TIMEOUT_S, use_proxies=True)
@@ -54,17 +56,27 @@ def _read(file: Path) -> dict[str, Any]:
         raise KubeconfigError(f"{file}: {error.strerror}; set KUBECONFIG or cluster.existing.kubeconfig") from None
     except yaml.YAMLError as error:
         raise KubeconfigError(f"{file}: malformed YAML: {' '.join(str(error).split())}") from None
+    except ValueError:
+        raise KubeconfigError(f"{file}: not text, so not a kubeconfig") from None
     if not isinstance(config, dict):
-        raise KubeconfigError(f"{file}: not a kubeconfig")
+        raise KubeconfigError(f"{file}: not a kubeconfig: no mapping of keys")
     return config
 
 
-def _named(config: Mapping[str, Any], kind: str, name: str, file: Path) -> dict[str, Any]:
-    entries = {entry["name"]: entry for entry in config.get(kind) or [] if isinstance(entry, dict) and "name" in entry}
-    if name not in entries:
-        raise KubeconfigError(f"{file}: no entry {name!r} under {kind}; there are: {', '.join(sorted(entries)) or 'none'}")
-    found: dict[str, Any] = entries[name]
+def _named(config: Mapping[str, Any], kind: str, name: object, file: Path) -> dict[str, Any]:
+    """The ``cluster``, ``context`` or ``user`` of that name in the list of its kind."""
+    listed = config.get(f"{kind}s")
+    entries = {str(each["name"]): each for each in (listed if isinstance(listed, list) else []) if _has_name(each)}
+    if str(name) not in entries:
+        raise KubeconfigError(f"{file}: no {kind} {name!r}; there are: {', '.join(sorted(entries)) or 'none'}")
+    found = entries[str(name)].get(kind) or {}
+    if not isinstance(found, dict):
+        raise KubeconfigError(f"{file}: {kind} {name!r} is not a mapping of keys")
     return found
+
+
+def _has_name(entry: object) -> bool:
+    return isinstance(entry, dict) and "name" in entry
 
 
 def _credentials(cluster: Mapping[str, Any], user: Mapping[str, Any], file: Path) -> tuple[ssl.SSLContext, str]:
@@ -73,7 +85,7 @@ def _credentials(cluster: Mapping[str, Any], user: Mapping[str, Any], file: Path
         tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
     elif ca := _material(cluster, "certificate-authority", file):
         tls.load_verify_locations(cadata=ca.decode())
-    status = _exec(user["exec"], cluster) if "exec" in user else {}
+    status = _exec(user["exec"], cluster, file) if isinstance(user.get("exec"), dict) else {}
     certificate = str(status.get("clientCertificateData", "")).encode() or _material(user, "client-certificate", file)
     key = str(status.get("clientKeyData", "")).encode() or _material(user, "client-key", file)
     if certificate and key:
@@ -88,27 +100,39 @@ def _credentials(cluster: Mapping[str, Any], user: Mapping[str, Any], file: Path
 def _material(entry: Mapping[str, Any], key: str, file: Path) -> bytes:
     """``<key>-data`` in base64, or the file named by ``<key>``, relative to the kubeconfig."""
     if data := entry.get(f"{key}-data"):
-        return base64.b64decode(data)
-    return (file.parent / entry[key]).read_bytes() if entry.get(key) else b""
+        try:
+            return base64.b64decode(data, validate=True)
+        except (ValueError, TypeError):
+            raise ValueError(f"{key}-data is not base64") from None
+    return (file.parent / str(entry[key])).read_bytes() if entry.get(key) else b""
 
 
-def _exec(plugin: Mapping[str, Any], cluster: Mapping[str, Any]) -> Mapping[str, Any]:
+def _exec(plugin: Mapping[str, Any], cluster: Mapping[str, Any], file: Path) -> Mapping[str, Any]:
     """Run a credential plugin (client.authentication.k8s.io ExecCredential) and return its status."""
     version = plugin.get("apiVersion", "client.authentication.k8s.io/v1")
-    info = {"apiVersion": version, "kind": "ExecCredential", "spec": {"interactive": False}}
+    info: dict[str, Any] = {"apiVersion": version, "kind": "ExecCredential", "spec": {"interactive": False}}
     if plugin.get("provideClusterInfo"):
         info["spec"]["cluster"] = {"server": cluster["server"]}
     environment = {**os.environ, "KUBERNETES_EXEC_INFO": json.dumps(info)}
-    environment.update({each["name"]: each["value"] for each in plugin.get("env") or []})
-    command = [plugin["command"], *(plugin.get("args") or [])]
+    environment.update({str(each["name"]): str(each["value"]) for each in plugin.get("env") or []})
+    name = str(plugin.get("command", ""))
+    program = str(file.parent / name) if "/" in name else name  # as kubectl: a path is relative to the kubeconfig
+    command = [program, *map(str, plugin.get("args") or [])]
     try:
         ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_EXEC_TIMEOUT_S, check=False)
+    except FileNotFoundError:
+        hint = " ".join(str(plugin.get("installHint") or "install it, or put it on PATH").split())
+        raise ValueError(f"the credential plugin {name!r} is not there; {hint}") from None
     except subprocess.TimeoutExpired:
-        raise ValueError(f"the credential plugin {command[0]} gave no answer in {_EXEC_TIMEOUT_S} s") from None
+        raise ValueError(f"the credential plugin {name} gave no answer in {_EXEC_TIMEOUT_S} s; run it by hand") from None
     if ran.returncode:
-        raise ValueError(f"the credential plugin {command[0]} failed: {ran.stderr.strip()[-300:]}")
-    status: Mapping[str, Any] = json.loads(ran.stdout).get("status") or {}
-    return status
+        said = ran.stderr.strip()[-300:] or "it said nothing"
+        raise ValueError(f"the credential plugin {name} failed with exit code {ran.returncode}: {said}")
+    try:
+        status = json.loads(ran.stdout)["status"]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"the credential plugin {name} printed no ExecCredential with a status") from None
+    return status if isinstance(status, dict) else {}
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """What a plan for an existing cluster needs to find: an answer, permissions, the nodes, a place for the coordinator."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,9 @@ _NEEDED: Sequence[tuple[str, str, str]] = (
     ("", "nodes", "patch"),  # nobody can grant the coordinator what he has not himself
 )
 _CLUSTER = "cluster.existing"
+_IMAGES_LISTED = 50  # a node lists no more of its images (kubelet configuration, nodeStatusMaxImages): then nobody knows
+_QUANTITY = re.compile(r"([0-9.]+)([a-zA-Z]*)")
+_SUFFIXES = defaultdict(float, {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30})
 
 
 def preflight_kubernetes(plan: StackPlan) -> None:
@@ -63,7 +67,9 @@ def _unreachable(error: ApiError) -> Problem:
         return Problem(
             _CLUSTER, f"the API server refused this account: {error.message}", "log in again, or use another context"
         )
-    return Problem(_CLUSTER, f"the API server does not answer: {error}", "check the context, VPN and api_access of the cluster")
+    if error.status or error.reason == "NotJson":
+        return Problem(_CLUSTER, f"the server does not answer like Kubernetes: {error}", "check the server of the context")
+    return Problem(_CLUSTER, f"the API server does not answer: {error.message}", "check the context, your VPN and firewalls")
 
 
 def _old(version: Mapping[str, Any]) -> Iterator[Problem]:
@@ -93,8 +99,9 @@ def _permissions(api: Api) -> Iterator[Problem]:
 
 def _count(group: GroupPlan, members: Sequence[Mapping[str, Any]], at: str) -> Iterator[Problem]:
     labels = ",".join(f"{key}={value}" for key, value in group.node_selector.items())
-    names = ", ".join(sorted(map(_name, members))) or "none"
-    found = f"{len(members)} nodes are labelled {labels} ({names}); nodes asks for exactly {group.nodes}"
+    have = f"{len(members)} nodes are" if len(members) != 1 else "1 node is"
+    names = f" ({_listed(members)})" if members else ""
+    found = f"{have} labelled {labels}{names}, nodes asks for exactly {group.nodes}"
     if len(members) > group.nodes:
         yield Problem(f"{at}.node_selector", found, f"write nodes: {len(members)}, or a label that fewer nodes have")
     if len(members) < group.nodes and group.gate.gate.wait_for_nodes:
@@ -105,9 +112,9 @@ def _count(group: GroupPlan, members: Sequence[Mapping[str, Any]], at: str) -> I
 def _capacity(group: GroupPlan, members: Sequence[Mapping[str, Any]], at: str) -> Iterator[Problem]:
     """A node that can never hold a rank pod: the scheduler would say so only after minutes."""
     for resource, count in group.profile.fabric.resources.items():
-        short = sorted(_name(n) for n in members if int(n["status"].get("allocatable", {}).get(resource, 0)) < count)
+        short = [node for node in members if _allocatable(node, resource) < count]
         if short:
-            reason = f"{', '.join(short)}: fewer than {count} of {resource} allocatable"
+            reason = f"fewer than {count} of {resource} allocatable on {_listed(short)}"
             fix = "check the device plugin there (kubectl describe node), or the accelerators and fabric of the group"
             yield Problem(at, reason, fix)
 
@@ -121,16 +128,23 @@ def _local_images(
         for image in sorted({gate, group.gate.gate.image}):
             if not image.startswith("localhost/"):
                 continue
-            lacking = sorted(_name(n) for n in members[group.name] if not _has_image(n, image))
+            lacking = [node for node in members[group.name] if not _has_image(node, image)]
             if image == gate and hosts and not any(_has_image(n, image) for n in hosts):
-                lacking += sorted(map(_name, hosts))
+                lacking += hosts
             if lacking:
-                fix = "load it there (python3 -m tools.image path), or push it to a registry and name it so"
-                yield Problem("validation.image", f"{image} is not on {', '.join(lacking)}", fix)
+                fix = "load it there (python3 -m tools.image howto), or push it to a registry and name it so"
+                yield Problem("validation.image", f"{image} is not on {_listed(lacking)}", fix)
+
+
+def _allocatable(node: Mapping[str, Any], resource: str) -> float:
+    """How much of a resource the node has to give. The API writes 1000 as ``1k``."""
+    match = _QUANTITY.fullmatch(str(node["status"].get("allocatable", {}).get(resource, 0)))
+    return float(match[1]) * _SUFFIXES[match[2]] if match else 0.0
 
 
 def _has_image(node: Mapping[str, Any], image: str) -> bool:
-    return any(image in (each.get("names") or []) for each in node["status"].get("images") or [])
+    images = node["status"].get("images") or []
+    return len(images) >= _IMAGES_LISTED or any(image in (each.get("names") or []) for each in images)
 
 
 def _matches(node: Mapping[str, Any], selector: Mapping[str, str]) -> bool:
@@ -153,6 +167,12 @@ def _why_not(outside: Sequence[Mapping[str, Any]]) -> str:
     if not outside:
         return "every node is in a group"
     return ", ".join(f"{_name(n)} is {'cordoned' if n['spec'].get('unschedulable') else 'tainted'}" for n in outside[:5])
+
+
+def _listed(nodes: Sequence[Mapping[str, Any]], most: int = 10) -> str:
+    """Names of nodes; of many the first ones and how many there are."""
+    names = sorted(map(_name, nodes))
+    return ", ".join(names[:most]) + (f", ... ({len(names)} nodes)" if len(names) > most else "")
 
 
 def _name(node: Mapping[str, Any]) -> str:
