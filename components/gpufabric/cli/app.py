@@ -1,5 +1,6 @@
 """The commands and their exit codes. Words and tables go to stdout, problems to stderr."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -17,8 +18,9 @@ app = typer.Typer(
 nccl = typer.Typer(no_args_is_help=True, help="Work with the output of nccl-tests.")
 app.add_typer(nccl, name="nccl")
 
-_out = Console(soft_wrap=True, highlight=False)
-_err = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+# Plain text: `[...]` in a value is no markup and `:key:` no emoji.
+_out = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+_err = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 Files = Annotated[list[Path], typer.Argument(help="Stack files: Pulumi.<stack>.yaml", show_default=False)]
 File = Annotated[Path, typer.Argument(help="A stack file: Pulumi.<stack>.yaml", show_default=False)]
@@ -46,7 +48,7 @@ def check(files: Files) -> None:
             failed += 1
             continue
         groups = ", ".join(f"{g.name}: {g.nodes} x {g.accelerators} on {g.fabric.name}" for g in plan.groups)
-        _out.print(f"{file}: ok ({groups})", markup=False)
+        _out.print(f"{file}: ok ({groups})")
     if failed:
         raise typer.Exit(1)
 
@@ -75,9 +77,9 @@ def preflight(file: File) -> None:
     try:
         preflight_kubernetes(plan)
     except SpecError as error:
-        _report(file, error)
+        _report(file, error.below(CONFIG_KEY))
         raise typer.Exit(1) from None
-    _out.print(f"{file}: the cluster has what it needs", markup=False)
+    _out.print(f"{file}: the cluster has what it needs")
 
 
 @nccl.command("parse")
@@ -97,9 +99,16 @@ def nccl_parse(
 
     try:
         largest = size_bytes(size)
+        re.compile(transport or "")
         text = file.read_text(encoding="utf-8", errors="replace")
-    except (ValueError, OSError) as error:
-        _err.print(f"{file}: {error}")
+    except re.error as error:
+        _err.print(f"--transport: not a regular expression: {error}")
+        raise typer.Exit(2) from None
+    except ValueError:
+        _err.print(f"--size: {size!r} is not a message size; write for example 8G")
+        raise typer.Exit(2) from None
+    except OSError as error:
+        _err.print(f"{file}: {error.strerror}")
         raise typer.Exit(2) from None
     expectation = Expectation(
         backend="nccl",
@@ -114,7 +123,7 @@ def nccl_parse(
         transport_regex=transport,
     )
     found = judge(text, expectation)
-    _out.print(found.to_json(1 << 20) if as_json else f"{found.outcome}: {found.reason}", markup=False)
+    _out.print(found.to_json(1 << 20) if as_json else f"{found.outcome}: {found.reason}")
     raise typer.Exit({"pass": 0, "fail": 1}.get(found.outcome, 2))
 
 
@@ -122,14 +131,16 @@ def _plan(file: Path) -> StackPlan | SpecError:
     """The plan of a file, or the problems, which have been printed."""
     try:
         found = read_stack_file(file)
-        return resolve(found.spec, found.stack)
     except SpecError as error:
         _report(file, error)
+        return error
+    try:
+        return resolve(found.spec, found.stack)
+    except SpecError as error:
+        _report(file, error.below(CONFIG_KEY))
         return error
 
 
 def _report(file: Path, error: SpecError) -> None:
     for problem in error.problems:
-        at_file = problem.path.startswith(str(file)) or problem.path.startswith("config")
-        where = "" if problem.path.startswith(str(file)) else f"{file}: " if at_file else f"{file}: {CONFIG_KEY}."
-        _err.print(f"{where}{problem}")
+        _err.print(str(problem) if problem.path.startswith(str(file)) else f"{file}: {problem}")
