@@ -177,6 +177,9 @@ trap '' TERM INT
 if [ "$code" != 0 ]; then
   printf 'the benchmark ended with exit code %s' "$code" 2>/dev/null >"$log"
 fi
+case $code in
+  124 | 137) put "$shared/error" "the benchmark did not end within $GATE_BENCHMARK_SECONDS s and was stopped" ;;
+esac
 echo "rank 0: the benchmark ended with exit code $code"
 stop_children
 put "$shared/exit-code" "$code"
