@@ -1,5 +1,6 @@
 """The table format: TOML rows with provenance, read strictly into frozen dataclasses."""
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -7,6 +8,7 @@ from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any, Self, TypeVar
 
+_MONTH = re.compile(r"20[0-9]{2}-(0[1-9]|1[0-2])")
 KINDS = ("vendor", "measured", "derived")
 
 
@@ -52,6 +54,10 @@ class Row:
             raise TableError(f"{where}: no {missing.args[0]!r}; a number without its origin is no fact") from None
         if provenance.kind not in KINDS:
             raise TableError(f"{where}: kind {provenance.kind!r} is not one of {', '.join(KINDS)}")
+        if not provenance.source:
+            raise TableError(f"{where}: source '' says nothing")
+        if not _MONTH.fullmatch(provenance.as_of):
+            raise TableError(f"{where}: as_of {provenance.as_of!r} is not YYYY-MM")
         known = {f.name: f for f in fields(cls) if f.name != "provenance"}
         if unknown := values.keys() - known.keys():
             raise TableError(f"{where}: unknown key {', '.join(sorted(unknown))}")

@@ -1,0 +1,140 @@
+"""The table format: every row strict, with its origin and its units."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from gpufabric.hardware import TableError, UnknownHardwareError, accelerators, fabrics
+from gpufabric.hardware.accelerators import Accelerator
+from gpufabric.hardware.baselines import Baseline, baselines
+from gpufabric.hardware.fabrics import Fabric
+from gpufabric.hardware.images import NcclTestsImage, nccl_tests_images
+from gpufabric.hardware.tables import KINDS, Provenance, Row, load, named_rows
+
+TABLES: dict[str, type[Row]] = {
+    "accelerators.toml": Accelerator,
+    "baselines.toml": Baseline,
+    "fabrics.toml": Fabric,
+    "images.toml": NcclTestsImage,
+}
+# A number's unit stands in its key, or it counts something that the key names.
+UNITS = re.compile(r".*_(gb|gib|gbytes_per_s|gbits_per_s|us|s)")
+COUNTS = {"most_per_node", "per_node", "most_nodes", "pod_resources", "pod_resources_per_gpu"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disk(Row):
+    """A row as a test needs it: one required and two optional keys."""
+
+    name: str
+    size_gib: int = 0
+    paths: tuple[str, ...] = ()
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+ORIGIN = {"kind": "measured", "source": "a test", "as_of": "2026-11"}
+
+
+def _rows() -> Iterator[tuple[str, dict[str, Any]]]:
+    for file in TABLES:
+        for name, raw in load(file).items():
+            for position, each in enumerate(raw if isinstance(raw, list) else [raw]):
+                yield f"{file}[{name}][{position}]", each
+
+
+ROWS = dict(_rows())
+every_row = pytest.mark.parametrize("raw", list(ROWS.values()), ids=ROWS)
+
+
+def test_every_table_is_read_by_a_class() -> None:
+    assert {path.name for path in files("gpufabric.hardware").joinpath("data").iterdir()} == TABLES.keys()
+
+
+@every_row
+def test_every_row_says_where_it_comes_from(raw: dict[str, Any]) -> None:
+    assert raw["kind"] in KINDS
+    assert len(raw["source"]) > 10, "a source that nobody can look up"
+    assert re.fullmatch(r"20[2-9][0-9]-(0[1-9]|1[0-2])", raw["as_of"])
+
+
+@every_row
+def test_every_number_says_its_unit(raw: dict[str, Any]) -> None:
+    for key, value in raw.items():
+        holds = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+        if any(isinstance(each, int | float) for each in holds):
+            assert key in COUNTS or UNITS.fullmatch(key), f"{key} has no unit"
+
+
+def test_rows_hold_values_of_the_annotated_types() -> None:
+    checks: dict[Any, Any] = {
+        str: lambda v: isinstance(v, str) and v != "",
+        int: lambda v: type(v) is int and v >= 0,
+        float: lambda v: type(v) in (int, float) and v > 0,
+        tuple[str, ...]: lambda v: isinstance(v, tuple) and all(isinstance(each, str) and each for each in v),
+        tuple[float, float]: lambda v: isinstance(v, tuple) and len(v) == 2 and 0 < v[0] <= v[1],
+        Provenance: lambda v: isinstance(v, Provenance),
+    }
+    seen = 0
+    for row in (*accelerators().values(), *fabrics().values(), *nccl_tests_images().values(), *baselines()):
+        for each in fields(row):
+            value = getattr(row, each.name)
+            if each.name in ("pod_resources", "pod_resources_per_gpu"):
+                assert all("/" in key and type(count) is int and count > 0 for key, count in value.items())
+            elif not (each.name == "pod_resource" and row is accelerators()["cpu"]):
+                assert checks[each.type](value), f"{row}: {each.name}"
+            seen += 1
+    assert seen > 50
+
+
+def test_a_complete_row_is_read() -> None:
+    row = Disk.read({"name": "nvme", "size_gib": 3500, "paths": ["/a", "/b"], **ORIGIN}, "disks.toml[nvme]")
+    assert row == Disk(name="nvme", size_gib=3500, paths=("/a", "/b"), provenance=Provenance("measured", "a test", "2026-11"))
+    assert str(row.provenance) == "measured, a test, 2026-11"
+
+
+@pytest.mark.parametrize("absent", ["kind", "source", "as_of"])
+def test_a_number_without_origin_is_refused(absent: str) -> None:
+    raw = {"name": "nvme", **{key: value for key, value in ORIGIN.items() if key != absent}}
+    with pytest.raises(TableError) as caught:
+        Disk.read(raw, "disks.toml[nvme]")
+    assert str(caught.value) == f"disks.toml[nvme]: no {absent!r}; a number without its origin is no fact"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"kind": "guessed"}, "disks.toml[0]: kind 'guessed' is not one of vendor, measured, derived"),
+        ({"source": ""}, "disks.toml[0]: source '' says nothing"),
+        ({"as_of": "2026"}, "disks.toml[0]: as_of '2026' is not YYYY-MM"),
+        ({"as_of": "2026-13"}, "disks.toml[0]: as_of '2026-13' is not YYYY-MM"),
+        ({"sizegib": 1, "color": "red"}, "disks.toml[0]: unknown key color, sizegib"),
+    ],
+)
+def test_a_bad_row_is_refused(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(TableError) as caught:
+        Disk.read({"name": "nvme", **ORIGIN, **change}, "disks.toml[0]")
+    assert str(caught.value) == says
+
+
+def test_a_missing_key_is_refused() -> None:
+    with pytest.raises(TableError) as caught:
+        Disk.read({"size_gib": 1, **ORIGIN}, "disks.toml[0]")
+    assert str(caught.value) == "disks.toml[0]: missing name"
+
+
+def test_the_error_of_a_table_names_file_and_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpufabric.hardware.tables.load", lambda _: {"H900": {"title": "?", "most_per_node": 8}})
+    with pytest.raises(TableError) as caught:
+        named_rows(Accelerator, "accelerators.toml")
+    assert str(caught.value) == "accelerators.toml[H900]: no 'kind'; a number without its origin is no fact"
+
+
+def test_unknown_hardware_lists_what_is_known_and_the_nearest() -> None:
+    near = UnknownHardwareError("disk", "nvmee", iter(["sata", "nvme"]))
+    assert str(near) == "unknown disk 'nvmee' (did you mean 'nvme'?); known: nvme, sata"
+    assert (near.what, near.name, near.known) == ("disk", "nvmee", ("nvme", "sata"))
+    assert str(UnknownHardwareError("disk", "tape", ["nvme", "sata"])) == "unknown disk 'tape'; known: nvme, sata"
