@@ -8,6 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
+AT_HOME = "--at-home"  # an option of ours: started by another host, for one program
 REPOSITORY = str(Path(__file__).resolve().parents[2])
 
 
@@ -20,7 +21,7 @@ def main() -> int:
     from tools.language_host.server import serve
 
     sys.path.remove(REPOSITORY)  # the user's program must not see our modules
-    server, port = serve(engine=sys.argv[-1])
+    server, port = serve(engine=sys.argv[-1], at_home=AT_HOME in sys.argv)
     threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
     print(port, flush=True)
     server.wait_for_termination()

@@ -36,7 +36,10 @@ def program_of(request: language_pb2.RunRequest) -> Callable[[], None]:
 
 def run_elsewhere(python: str, engine: str, request: language_pb2.RunRequest) -> language_pb2.RunResponse:
     """Run a program under another interpreter: start this host there, pass the request on, end it."""
-    command = [python, "-u", "-P", str(HOST), engine]
+    command = [python, "-u", "-P", str(HOST), "--at-home", engine]
+    forwarded = language_pb2.RunRequest()
+    forwarded.CopyFrom(request)
+    forwarded.info.options.fields.pop("virtualenv", None)  # it is there already: it must not pass the request on once more
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
         try:
             port = process.stdout.readline().strip() if process.stdout else ""
@@ -49,7 +52,7 @@ def run_elsewhere(python: str, engine: str, request: language_pb2.RunRequest) ->
                 ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
             ]
             with grpc.insecure_channel(f"127.0.0.1:{port}", options=options) as channel:
-                answer: language_pb2.RunResponse = language_pb2_grpc.LanguageRuntimeStub(channel).Run(request)
+                answer: language_pb2.RunResponse = language_pb2_grpc.LanguageRuntimeStub(channel).Run(forwarded)
         finally:
             process.kill()
         forward.join()

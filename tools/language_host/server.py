@@ -23,9 +23,10 @@ THREADS = 16
 class Host(LanguageServer):
     """The SDK's server runs an inline function as the program; here the function runs a folder."""
 
-    def __init__(self, engine: str) -> None:
+    def __init__(self, engine: str, *, at_home: bool) -> None:
         super().__init__(lambda: None)
         self.engine = engine
+        self._at_home = at_home
         self._lock = threading.Lock()
         self._used = False
 
@@ -40,7 +41,9 @@ class Host(LanguageServer):
         """Run the program once."""
         python = interpreter_of(request.info)
         with self._lock:
-            here = is_ours(python) and not self._used
+            # A host that was started for one program runs it, whatever its interpreter calls itself: a `python` that is a
+            # wrapper of another one would else be started again and again.
+            here = (self._at_home or is_ours(python)) and not self._used
             self._used = self._used or here
         if not here:
             return run_elsewhere(python, self.engine, request)
@@ -76,11 +79,11 @@ class Host(LanguageServer):
         return empty_pb2.Empty()
 
 
-def serve(engine: str) -> tuple[grpc.Server, int]:
-    """Start serving on a free port of the loopback."""
+def serve(engine: str, *, at_home: bool = False) -> tuple[grpc.Server, int]:
+    """Start serving on a free port of the loopback. `at_home`: this host was started under its program's own interpreter."""
     options = [("grpc.max_receive_message_length", MAX_MESSAGE_BYTES), ("grpc.max_send_message_length", MAX_MESSAGE_BYTES)]
     server = grpc.server(ThreadPoolExecutor(THREADS), options=options)
-    language_pb2_grpc.add_LanguageRuntimeServicer_to_server(Host(engine), server)
+    language_pb2_grpc.add_LanguageRuntimeServicer_to_server(Host(engine, at_home=at_home), server)
     port: int = server.add_insecure_port("127.0.0.1:0")
     server.start()
     return server, port
