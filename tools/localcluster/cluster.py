@@ -55,17 +55,20 @@ def kubeconfig_of(name: str) -> Path:
 
 
 def read_wish(name: str) -> Wish | None:
-    """What was asked for last time; None when this cluster was never begun, or not since the machine booted."""
-    file = folder_of(name) / "wish.json"
-    if not file.exists():
+    """What was asked for last time; None when this cluster was never begun, not since the machine booted, or is a wreck."""
+    try:
+        content = json.loads((folder_of(name) / "wish.json").read_text())
+    except (FileNotFoundError, ValueError):
         return None
-    content = json.loads(file.read_text())
     return Wish(**content["wish"]) if content["boot_id"] == boot_id() else None
 
 
 def write_wish(name: str, wish: Wish) -> None:
-    """Keep it."""
-    (folder_of(name) / "wish.json").write_text(json.dumps({"boot_id": boot_id(), "wish": asdict(wish)}, indent=1))
+    """Keep it, whole or not at all."""
+    file = folder_of(name) / "wish.json"
+    unfinished = file.with_suffix(".new")
+    unfinished.write_text(json.dumps({"boot_id": boot_id(), "wish": asdict(wish)}, indent=1))
+    unfinished.rename(file)
 
 
 def boot_id() -> str:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from tools.localcluster import control_plane, image_store, links
 from tools.localcluster.api import is_ready
-from tools.localcluster.cluster import Cluster
+from tools.localcluster.cluster import Cluster, kubeconfig_of
 from tools.localcluster.machine import Machine
 
 # Kubelets renew every 2 s; the rest is for a busy machine.
@@ -38,8 +38,8 @@ def has_default_account(cluster: Cluster) -> bool:
 
 
 def _machine_problems(cluster: Cluster) -> Iterator[str]:
-    if not cluster.pki.certificate("admin").exists():
-        yield "it has no certificates"
+    if not kubeconfig_of(cluster.name).exists():  # written after the last certificate
+        yield "it was never completed"
         return
     for machine in cluster.machines:
         yield from _problems_of(cluster, machine)
@@ -52,8 +52,7 @@ def _problems_of(cluster: Cluster, machine: Machine) -> Iterator[str]:
     if links.current_rate(cluster.addresses, machine.name) == "-":
         yield f"{machine.name} is unplugged"
     if machine is not cluster.control_plane and not cluster.pki.certificate(machine.name).exists():
-        yield f"{machine.name} has no certificate"
-        return
+        return  # a worker that is wanted now and was not before; it is off, too
     running = list(machine.daemons().values())
     for daemon in cluster.daemons_of(machine).values():
         if list(daemon.command) not in running or not daemon.files_current():

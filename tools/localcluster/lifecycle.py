@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tools.errors import ToolError
-from tools.folders import locked
+from tools.folders import cache_folder, locked, state_folder
 from tools.image.build import ensure_images
 from tools.image.recipe import read_recipe
 from tools.localcluster import cgroups, control_plane, health, image_store, links, node, processes, registry
@@ -43,7 +43,7 @@ def describe(name: str, wish: Wish, addresses: Addresses) -> Cluster:
 def existing(name: str) -> Cluster:
     """A cluster that was brought up (or begun), for commands that need one."""
     wish, index = read_wish(name), registry.known_index(name)
-    if wish is None or index is None:
+    if wish is None or index is None or not kubeconfig_of(name).exists():
         raise ToolError(f"cluster {name} is not up; run `python3 -m tools.localcluster --name {name} up`")
     return describe(name, wish, Addresses(index))
 
@@ -51,6 +51,7 @@ def existing(name: str) -> Cluster:
 def up(name: str, workers: int | None, labels: dict[str, dict[str, str]] | None) -> None:
     """Bring up or heal."""
     require_root()
+    _require_visible_folders()
     ensure_built(select(read_programs(), "cluster"))
     ensure_packages(CLUSTER)
     image_store.ensure_store([image.archive for image in ensure_images()])
@@ -203,6 +204,14 @@ def _correct_node_objects(cluster: Cluster) -> None:
                 cluster.api.merge_patch(path, {"metadata": {"labels": wanted}})
         elif health.is_ours(name):
             cluster.api.delete(path)
+
+
+def _require_visible_folders() -> None:
+    """Machines mount their own folders over some of the host's: what lies there could not be seen from inside."""
+    for folder in (state_folder(), cache_folder()):
+        for hidden in ("/run", *registry.MOUNT_POINTS):
+            if folder.resolve().is_relative_to(hidden):
+                raise ToolError(f"{folder} lies in {hidden}, which every machine has for itself; choose another folder")
 
 
 def _decide(known: Wish, workers: int | None, labels: dict[str, dict[str, str]] | None) -> Wish:
