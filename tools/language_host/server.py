@@ -50,7 +50,8 @@ class Host(LanguageServer):
         self.program = program_of(request)
         request.args.insert(0, self.engine)  # where the SDK's server looks for it
         answer: language_pb2.RunResponse = super().Run(request, context)  # type: ignore[no-untyped-call]
-        return answer
+        # The SDK has logged the error by now; as an error of the call it would be printed a second time, as "unhandled".
+        return language_pb2.RunResponse(bail=True) if answer.error else answer
 
     def RunPlugin(
         self, request: language_pb2.RunPluginRequest, context: grpc.ServicerContext

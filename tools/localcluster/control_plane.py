@@ -89,6 +89,7 @@ def controller_manager(machine: Machine, program: Path, pki: Pki, context: str) 
             "--leader-elect=false",
             f"--node-monitor-grace-period={NODE_GRACE_SECONDS}s",
             "--node-monitor-period=1s",
+            "--flex-volume-plugin-dir=/var/lib/kubelet/volume-plugins",  # the default would be made in /usr of the host
         ),
         {kubeconfig: pki.kubeconfig("controller-manager", context)},
     )
