@@ -9,6 +9,7 @@ from pathlib import Path
 from tools.errors import ToolError
 from tools.folders import locked, state_folder
 from tools.localcluster.addresses import MAX_CLUSTERS, Addresses, free_index
+from tools.localcluster.commands import run
 from tools.localcluster.links import interfaces, routes
 
 # The kubelet sets these for the whole machine, which is not its own here.
@@ -16,6 +17,8 @@ SYSCTLS = ("vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops")
 
 # Default folders of a node's programs; each node mounts its own over them, and a mount needs something to lie on.
 MOUNT_POINTS = ("/var/lib/kubelet", "/var/lib/cni", "/var/lib/containerd", "/var/log")
+
+NETNS = Path("/run/netns")
 
 
 @dataclass
@@ -25,6 +28,8 @@ class Registry:
     clusters: dict[str, int] = field(default_factory=dict)
     sysctls: dict[str, str] = field(default_factory=dict)
     made_folders: list[str] = field(default_factory=list)
+    # The first `ip netns add` after a boot mounts its folder onto itself, and nothing ever undoes that.
+    had_netns_mount: bool = True
 
 
 @contextmanager
@@ -58,6 +63,7 @@ def enter(name: str) -> Addresses:
     """Register a cluster (or find it registered), and note the host's settings before the first one changes them."""
     with _open() as registry:
         if not registry.clusters:
+            registry.had_netns_mount = _is_mounted(NETNS)
             registry.sysctls = {key: Path(f"/proc/sys/{key}").read_text().strip() for key in SYSCTLS}
         if name not in registry.clusters:
             index = free_index(registry.clusters.values(), interfaces(), routes())
@@ -85,3 +91,11 @@ def leave(name: str) -> None:
             with suppress(OSError):  # in use by something else meanwhile
                 Path(folder).rmdir()
         registry.made_folders = []
+        if not registry.had_netns_mount and _is_mounted(NETNS) and not any(NETNS.iterdir()):
+            run("umount", str(NETNS))
+            NETNS.rmdir()
+
+
+def _is_mounted(folder: Path) -> bool:
+    """By the kernel's table: Path.is_mount cannot tell when both sides lie on one file system."""
+    return any(line.split()[4] == str(folder) for line in Path("/proc/self/mountinfo").read_text().splitlines())
