@@ -102,7 +102,7 @@ def _images(group: NodeGroupSpec, validation: ValidationSpec, path: str) -> list
     """Missing or floating images. The gate's own is always needed: coordinator and judge run in it."""
     problems = []
     if validation.image is None:
-        fix = "name the gate's image; tools/image builds one (make up prints how to load or push it)"
+        fix = "name the gate's image (python3 -m tools.image howto says how to build one and load or push it)"
         problems.append(Problem("validation.image", "missing: coordinator and judge run in it", fix))
     of_ranks = group.profile.image if group.profile else None
     for where, image in (("validation.image", validation.image), (f"{path}.profile.image", of_ranks)):

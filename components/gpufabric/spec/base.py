@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 
 from gpufabric.spec.problems import Problem, SpecError, dotted, shown
 
+_HALF = re.compile("[\ud800-\udfff]")  # one of a surrogate pair: YAML can write it, nothing can send it
 DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
@@ -32,10 +33,33 @@ class Wish(BaseModel):
         """Read plain data (from YAML or a component's args); raises :class:`SpecError` with every problem of its shape."""
         if not isinstance(raw, Mapping):
             raise SpecError([Problem(path, f"expected a mapping, found {shown(raw)}", _known(cls.model_fields))])
+        problems: list[Problem] = []
+        plain = _text_keys(raw, path, problems)
         try:
-            return cls.model_validate(raw)
+            model = cls.model_validate(plain)
         except ValidationError as error:
-            raise SpecError(_problem(cls, e, path) for e in error.errors(include_url=False)) from None
+            told = {problem.path for problem in problems}
+            found = [_problem(cls, each, path) for each in error.errors(include_url=False)]
+            raise SpecError([*problems, *(each for each in found if each.path not in told)]) from None
+        if problems:
+            raise SpecError(problems)
+        return model
+
+
+def _text_keys(value: object, path: str, problems: list[Problem]) -> object:
+    """The value without keys that are no text (``3:``, ``yes:``), and a problem for each of them."""
+    if isinstance(value, list):
+        return [_text_keys(each, f"{path}[{position}]", problems) for position, each in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    kept = {}
+    for key, each in value.items():
+        if isinstance(key, str) and not _HALF.search(key):
+            kept[key] = _text_keys(each, dotted(path, [key]), problems)
+        else:
+            fix = "take the half character out" if isinstance(key, str) else "put the key in quotes"
+            problems.append(Problem(path, f"expected a text as the key, found {shown(key)}", fix))
+    return kept
 
 
 def _fields_at(model: type[BaseModel], loc: Iterable[str | int]) -> list[str]:
@@ -73,20 +97,17 @@ _EXPECTED = {
     "dict_type": _MAPPING,
     "model_type": _MAPPING,
     "model_attributes_type": _MAPPING,
-    "invalid_key": ("a text as the key", "put the key in quotes"),
 }
 _BOUNDS = {
-    "greater_than": "above {gt}",
-    "greater_than_equal": "from {ge} up",
-    "less_than": "below {lt}",
-    "less_than_equal": "up to {le}",
+    "greater_than": "above {gt:.10g}",
+    "greater_than_equal": "from {ge:g} up",
+    "less_than": "below {lt:.10g}",
+    "less_than_equal": "up to {le:.10g}",
 }
 
 
 def _problem(model: type[BaseModel], error: ErrorDetails, path: str) -> Problem:
     loc, kind, value, context = error["loc"], error["type"], error["input"], error.get("ctx", {})
-    if loc and loc[-1] == "[key]":
-        return Problem(dotted(path, loc[:-2]), f"expected a text as the key, found {shown(value)}", "put the key in quotes")
     where = dotted(path, loc)
     if kind == "extra_forbidden":
         known = _fields_at(model, loc[:-1])

@@ -119,15 +119,17 @@ def _load_yaml(path: Path) -> object:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        reason = f"malformed YAML: {error.problem or error.context}"
+        what = str(error.problem or error.context)
+        reason = f"malformed YAML: {f'{error.context}, {what}' if what.startswith('but ') else what}"
         raise SpecError([Problem(where, reason, "check indentation, colons and quotes there")]) from None
     except yaml.reader.ReaderError as error:
-        reason = f"not text: the character {error.character!r} at position {error.position}"
+        reason = f"not text: the character U+{error.character:04X} at position {error.position}"
         raise SpecError([Problem(str(path), reason, "save it as plain UTF-8 text")]) from None
-    except (ValueError, RecursionError) as error:  # a date such as 2026-02-30, a number of 5,000 digits, 1,000 brackets
-        raise SpecError(
-            [Problem(str(path), f"malformed YAML: {error}", "put values that are meant as text in quotes")]
-        ) from None
+    except ValueError:
+        reason = "malformed YAML: a date or number that cannot be"  # 2026-02-30, a number of 5,000 digits
+        raise SpecError([Problem(str(path), reason, "put values that are meant as text in quotes")]) from None
+    except RecursionError:
+        raise SpecError([Problem(str(path), "malformed YAML: nested too deeply", "close the brackets")]) from None
 
 
 def _secure(value: object, path: str) -> Iterator[str]:
