@@ -52,6 +52,7 @@ def up(name: str, workers: int | None, labels: dict[str, dict[str, str]] | None)
     """Bring up or heal."""
     require_root()
     _require_visible_folders()
+    _decide(read_wish(name) or Wish(), workers, labels)  # a wrong wish is refused before anything is made
     ensure_built(select(read_programs(), "cluster"))
     ensure_packages(CLUSTER)
     image_store.ensure_store([image.archive for image in ensure_images()])
