@@ -67,7 +67,7 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
         stand_ins=_stand_ins(parts),
     )
     coordinator = _coordinator_job_spec(parts, names, deadlines)
-    fingerprint = _hash([replace(draft, run=0).to_dict(), coordinator])
+    fingerprint = _hash([parts.group.accelerators, replace(draft, run=0).to_dict(), coordinator])
     trigger = _hash([fingerprint, parts.validation.run])
     # The same wish finds its own Job again after a killed `up`; another wish gets another name, which removes the first.
     own_names = replace(draft.names, coordinator_job=f"{names.account}-{trigger[:8]}")
