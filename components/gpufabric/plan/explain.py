@@ -39,7 +39,7 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
     )
     yield Line("floor", f"{expected.floor_busbw_gbytes_per_s:g} GB/s bus bandwidth", expected.floor_source)
     if expected.transport_regex:
-        yield Line("transport", f"a line matching {expected.transport_regex!r}", "a fallback can pass a low floor")
+        yield Line("transport", f"a line matching /{expected.transport_regex}/", "a fallback can pass a low floor")
     yield Line(
         "admission",
         "jobs run only on nodes labelled gpufabric.dev/validated=pass",

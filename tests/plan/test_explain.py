@@ -1,0 +1,63 @@
+"""What will be built and why, in words."""
+
+import pytest
+
+from gpufabric.plan import explain
+from tests.spec.specs import CPU, GONE, H100, changed, plan_of
+
+
+def said(spec: dict[str, object]) -> dict[str, tuple[str, str]]:
+    ((_, lines),) = explain(plan_of(spec))
+    assert len({line.subject for line in lines}) == len(lines)
+    return {line.subject: (line.decision, line.why) for line in lines}
+
+
+def test_eight_h100_on_infiniband() -> None:
+    ((title, _),) = explain(plan_of(H100))
+    assert title == "train: 2 nodes of H100:8 on infiniband"
+    lines = said(H100)
+    assert lines["nodes"] == ("exactly 2 nodes labelled pool=train", "they exist; no machine is created")
+    assert lines["fabric"] == (
+        "infiniband (tier best)",
+        "vendor, coreweave/nccl-tests manifests, 2026-05: rdma/ib: 1, NCCL_IB_HCA=ibp, 2026-05",
+    )
+    assert lines["pod profile"] == ("nvidia.com/gpu: 8, rdma/ib: 1", "the same in the gate and in every job")
+    assert lines["environment"] == ("NCCL_IB_HCA=ibp, NCCL_SOCKET_IFNAME=eth0", "set in every job")
+    assert lines["measurement"][0] == "all_reduce up to 8 GiB over 16 ranks (backend nccl)"
+    assert lines["floor"][0] == "300 GB/s bus bandwidth"
+    assert lines["floor"][1].startswith("from the baseline table: derived, ")
+    assert lines["transport"][0] == r"a line matching /Using network (IB|IBext_v\d+)/"
+    assert lines["admission"][0] == "jobs run only on nodes labelled gpufabric.dev/validated=pass"
+    assert lines["deadlines"][0] == "nodes 900 s, start 900 s, benchmark 600 s; pulumi up gives up after 3750 s"
+    job = plan_of(H100).groups[0].gate.gate.names.coordinator_job
+    assert lines["created"] == (f"namespace gpufabric-dev-train with the gate's Job {job}", "run 1")
+    assert "stand-in" not in lines, "nothing stands in for a GPU here"
+
+
+def test_cpus_say_that_they_stand_in() -> None:
+    lines = said(CPU)
+    assert lines["pod profile"][0] == "no device resource"
+    assert "environment" not in lines
+    assert "transport" not in lines, "nothing proves a transport between CPUs"
+    assert lines["measurement"][0] == "all_reduce up to 64 MiB over 2 ranks (backend mpi)"
+    assert lines["floor"] == ("0.1 GB/s bus bandwidth", "given in the spec")
+    assert lines["stand-in"][0].startswith("CPU processes over TCP stand in for GPUs")
+
+
+@pytest.mark.parametrize(("size", "text"), [("1K", "1 KiB"), ("1500K", "1.46484 MiB"), ("16M", "16 MiB"), ("64G", "64 GiB")])
+def test_sizes_are_said_in_their_unit(size: str, text: str) -> None:
+    spec = changed(H100, validation__max_size=size, validation__floor_gbytes_per_s=1)
+    assert said(spec)["measurement"][0] == f"all_reduce up to {text} over 16 ranks (backend nccl)"
+
+
+def test_an_explicit_profile_is_given_in_the_spec() -> None:
+    spec = changed(H100, group__fabric=GONE, group__profile={"hcas": ["mlx5"]}, validation__floor_gbytes_per_s=1)
+    ((title, _),) = explain(plan_of(spec))
+    assert title == "train: 2 nodes of H100:8 on an explicit profile"
+    assert said(spec)["fabric"] == ("an explicit profile (tier best)", "given in the spec")
+
+
+def test_every_group_is_explained() -> None:
+    first = H100["node_groups"][0]
+    spec = {**H100, "node_groups": [first, {**first, "name": "other", "node_selector": {"pool": "other"}}]}
+    assert [title.partition(":")[0] for title, _ in explain(plan_of(spec))] == ["train", "other"]
