@@ -49,11 +49,11 @@ class ValidationArgs(TypedDict):
     backend: NotRequired[str]
     """``nccl`` (default): nccl-tests on GPUs. ``mpi``: between CPUs over TCP. ``torch``: not built yet."""
     floor_gbytes_per_s: NotRequired[float]
-    """Least bus bandwidth of the largest message, GB/s (1e9 bytes/s), above 0. Default: the baseline table."""
+    """Least bus bandwidth of the largest message, GB/s (1e9 bytes/s), above 0 and up to 10,000. Default: the baseline table."""
     max_size: NotRequired[str]
     """Largest message, the one that is judged, 1K to 64G. Default: 8G for ``nccl``, 64M for ``mpi``."""
     run: NotRequired[int]
-    """Raise it to validate again. Default: 1."""
+    """Raise it to validate again, 1 to 1,000,000. Default: 1."""
     wait: NotRequired[bool]
     """Wait for nodes that are not Ready. Default: true. ``false``: fewer nodes than asked give the outcome pending."""
     nodes_minutes: NotRequired[float]
@@ -83,4 +83,4 @@ class KubernetesTrainingStackArgs(TypedDict):
     node_groups: list[NodeGroupArgs]
     """The groups of nodes; names are unique, no node matches two of them."""
     validation: NotRequired[ValidationArgs]
-    """The gate of every group."""
+    """The gate of every group. Default: none of its keys; but ``image`` is required."""

@@ -46,7 +46,9 @@ class GroupsSpec(Wish):
     """Node groups and their gate: what a stack asks for, wherever its cluster stands."""
 
     node_groups: Annotated[list[NodeGroupSpec], AfterValidator(_unique)]
+    """The groups, at least one; names are unique, no node matches two of them."""
     validation: ValidationSpec = Field(default_factory=ValidationSpec)
+    """The gate of every group."""
 
 
 class TrainingSpec(GroupsSpec):

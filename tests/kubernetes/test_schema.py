@@ -1,0 +1,121 @@
+"""The components as other languages see them: the SDK's analyzer takes them, and a hosted call builds the same."""
+
+import json
+from typing import Any
+
+import pulumi
+import pytest
+from pulumi.provider.experimental.analyzer import Analyzer
+from pulumi.provider.experimental.component import ComponentProvider
+from pulumi.provider.server import ComponentInitError
+
+import gpufabric.kubernetes
+from gpufabric.kubernetes import KubernetesNodeGroup, KubernetesTrainingStack, NcclValidation
+from gpufabric.spec import SpecError
+from tests.kubernetes.golden import same_as_golden
+from tests.kubernetes.mocked import Recording, run
+from tests.spec.specs import CPU, H100
+
+COMPONENTS = [KubernetesNodeGroup, KubernetesTrainingStack, NcclValidation]
+
+
+def provider() -> ComponentProvider:
+    return ComponentProvider(list(COMPONENTS), "gpufabric")
+
+
+def schema() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(provider().schema or "")
+    return found
+
+
+def test_these_are_all_public_components() -> None:
+    assert {component.__name__ for component in COMPONENTS} == set(gpufabric.kubernetes.__all__)
+
+
+def test_the_analyzer_takes_every_component() -> None:
+    found = Analyzer("gpufabric").analyze(list(COMPONENTS))["component_definitions"]
+    assert found.keys() == set(gpufabric.kubernetes.__all__)
+    for definition in found.values():
+        assert definition.description
+        for key, each in {**definition.inputs, **definition.outputs}.items():
+            assert each.description, f"{definition.name}.{key}"
+
+
+def test_the_schema_is_the_golden_one() -> None:
+    same_as_golden("schema.json", json.dumps(schema(), indent=1, sort_keys=True) + "\n")
+
+
+def camel(value: Any, *, words: bool = True) -> Any:
+    """Args as another language sends them: keys in camelCase (labels and variables are data), numbers as floats."""
+    if isinstance(value, dict):
+        data = {"node_selector", "environment", "resources"}
+        return {_camel(key) if words else key: camel(each, words=words and key not in data) for key, each in value.items()}
+    if isinstance(value, list):
+        return [camel(each, words=words) for each in value]
+    return float(value) if type(value) is int else value
+
+
+def _camel(key: str) -> str:
+    first, *rest = key.split("_")
+    return first + "".join(word.title() for word in rest)
+
+
+def construct(kind: str, inputs: dict[str, Any], recording: Recording | None = None) -> Recording:
+    return run(lambda: provider().construct("gate", f"gpufabric:index:{kind}", inputs), recording=recording)
+
+
+def inputs_of(recording: Recording) -> dict[str, str]:
+    return {each.label: json.dumps(each.inputs, sort_keys=True) for each in recording.resources}
+
+
+GATE = {"node_group": H100["node_groups"][0], "validation": {**H100["validation"], "run": 2, "nodes_minutes": 3}}
+
+
+def test_a_hosted_component_builds_what_a_python_program_builds() -> None:
+    """Pulumi sends every number as a float: ``nodes`` comes as 2.0."""
+    hosted, own = construct("NcclValidation", camel(GATE)), run(lambda: NcclValidation("gate", GATE))  # type: ignore[arg-type]
+    inputs = [
+        sorted((each.label, json.dumps(each.inputs, sort_keys=True)) for each in each.resources) for each in (hosted, own)
+    ]
+    assert inputs[0] == inputs[1]
+    assert len(inputs[0]) == 13
+
+
+def test_a_hosted_node_group_and_stack() -> None:
+    group = construct("KubernetesNodeGroup", camel(CPU["node_groups"][0]))
+    assert group.one("KubernetesNodeGroup").outputs == {
+        "profile": {
+            "admission": {"nodeSelector": {"pool": "train", "gpufabric.dev/validated": "pass"}},
+            "fabric": {
+                "resources": {},
+                "environment": {},
+                "capabilities": [],
+                "sharedMemory": False,
+                "annotations": {},
+                "tolerations": [],
+            },
+        }
+    }
+    stack = construct("KubernetesTrainingStack", camel({"node_groups": CPU["node_groups"], "validation": CPU["validation"]}))
+    assert [each.name for each in stack.of("Job")] == ["gate-train-job"]
+
+
+def test_a_hosted_wish_that_is_wrong_says_so_before_anything_is_registered() -> None:
+    recording = Recording()
+    bad = camel({**GATE, "node_group": {**GATE["node_group"], "nodes": 2.5, "fabric": "infinband"}})
+    with pytest.raises((SpecError, ComponentInitError)) as caught:
+        construct("NcclValidation", bad, recording)
+    error = caught.value.__cause__ or caught.value
+    assert "gate.node_group.nodes: expected a whole number, found 2.5" in str(error)
+    assert recording.resources == []
+
+
+def test_types_are_identity() -> None:
+    """A token is in every state file: it never changes."""
+    assert set(schema()["resources"]) == {
+        "gpufabric:index:KubernetesNodeGroup",
+        "gpufabric:index:KubernetesTrainingStack",
+        "gpufabric:index:NcclValidation",
+    }
+    for component in COMPONENTS:
+        assert issubclass(component, pulumi.ComponentResource)
