@@ -71,7 +71,14 @@ def _down(engine: Engine) -> int:
 
 
 def write_copy(sample: Path, copy: Path, run: int | None = None) -> None:
-    """Copy a sample stack file. A run counter goes into its ``validation`` block; Pulumi's own keys in the copy are kept."""
+    """Copy a sample stack file.
+
+    A run counter goes into its ``validation`` block; without one the counter of the last copy stays, since lowering it would
+    validate again, too. Pulumi's own keys in the copy are kept.
+    """
+    before = copy.read_text("utf-8") if copy.exists() else ""
+    if run is None and (last := re.search(r"^      run: (\d+)$", before, flags=re.MULTILINE)):
+        run = int(last[1])
     try:
         text = sample.read_text(encoding="utf-8")
     except OSError as error:

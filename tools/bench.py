@@ -1,0 +1,201 @@
+"""``make bench``: ratios measured in one run against a floor or a peer. Prints; asserts nothing about time.
+
+no-op up      of our stack over a flat program that declares the same resources by hand   (goal 1.1)
+import        of gpufabric.kubernetes over pulumi, pydantic and the SDK modules it uses    (goal 1.1)
+gate          the whole gate over the bare mpirun of the same sweep in pods that stand ready
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from gpufabric.preflight import connect
+from gpufabric.validation import contract
+from gpufabric.validation.api import path
+from tools.engine import Engine
+from tools.errors import ToolError, run_reporting
+from tools.folders import REPOSITORY
+from tools.localcluster import lifecycle
+from tools.localcluster.cluster import kubeconfig_of
+from tools.localcluster.processes import all_pids, command_line
+from tools.localcluster.waits import wait_until
+from tools.up import write_copy
+
+CLUSTER = "bench"
+ROUNDS = 7
+HOLD = "sleep 123"
+IMPORT_OURS = "import gpufabric.kubernetes"
+IMPORT_FLOOR = """
+import pulumi, pydantic, yaml
+from pulumi_kubernetes.batch.v1 import Job
+from pulumi_kubernetes.core.v1 import ConfigMap
+from pulumi_kubernetes.networking.v1 import NetworkPolicy
+from pulumi_kubernetes.rbac.v1 import Role
+"""
+FLAT = '''"""The same resources, declared by hand: what the component costs is what this program does not do."""
+import json, pulumi
+from pathlib import Path
+from pulumi_kubernetes import Provider
+from pulumi_kubernetes.batch.v1 import Job
+from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, Service, ServiceAccount
+from pulumi_kubernetes.networking.v1 import NetworkPolicy
+from pulumi_kubernetes.rbac.v1 import ClusterRole, ClusterRoleBinding, Role, RoleBinding
+CLASSES = (Job, ConfigMap, Namespace, Service, ServiceAccount)
+CLASSES += (NetworkPolicy, ClusterRole, ClusterRoleBinding, Role, RoleBinding)
+KINDS = {c.__name__: c for c in CLASSES}
+cluster = Provider("cluster")
+made = []
+for kind, name, inputs in json.loads((Path(__file__).parent / "resources.json").read_text()):
+    extra = dict(replace_on_changes=["*"], delete_before_replace=True) if kind == "Job" else {}
+    made.append(KINDS[kind](name, **inputs, opts=pulumi.ResourceOptions(provider=cluster, depends_on=list(made), **extra)))
+verdict = ConfigMap.get("verdict", made[-1].id.apply(lambda _: "VERDICT"), opts=pulumi.ResourceOptions(provider=cluster))
+pulumi.export("verdict", verdict.data.apply(lambda d: json.loads(d["verdict.json"])))
+'''
+
+
+def main() -> int:
+    """Measure everything and print one table."""
+    lifecycle.up(CLUSTER, None, None)
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            rows = [_import(), *_up_and_gate(Path(scratch))]
+    finally:
+        lifecycle.down(CLUSTER)
+    print(f"\n{'what':<10} {'ours':>9} {'against':>9} {'ratio':>6}   against what")
+    for what, ours, against, label in rows:
+        print(f"{what:<10} {ours:>7.2f} s {against:>7.2f} s {ours / against:>6.2f}   {label}")
+    return 0
+
+
+Measured = tuple[str, float, float, str]
+
+
+def _paired(ours: Callable[[], None], against: Callable[[], None], rounds: int = ROUNDS) -> tuple[float, float]:
+    """Medians of both, run in turn, so that a machine that gets slower slows both."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for turn in range(rounds + 1):
+        print(f"  round {turn} of {rounds}", flush=True)
+        for kept, run in zip(times, (ours, against), strict=True):
+            started = time.perf_counter()
+            run()
+            if turn:  # the first round warms caches
+                kept.append(time.perf_counter() - started)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def _import() -> Measured:
+    def run(code: str) -> Callable[[], None]:
+        return lambda: _check(subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True))
+
+    ours, floor = _paired(run(IMPORT_OURS), run(IMPORT_FLOOR))
+    return ("import", ours, floor, "pulumi + pydantic + yaml + the same SDK modules (goal 1.1)")
+
+
+def _up_and_gate(scratch: Path) -> list[Measured]:
+    ours = _our_engine(scratch)
+    _check(ours.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", CLUSTER))
+    verdict = ours.outputs(CLUSTER)["validation"]["train"]
+    flat = _flat_engine(scratch, ours.resources(CLUSTER))
+    _check(flat.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", "flat"))
+
+    def again(engine: Engine, stack: str) -> Callable[[], None]:
+        return lambda: _check(engine.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", stack))
+
+    noop = _paired(again(ours, CLUSTER), again(flat, "flat"))
+    took = datetime.fromisoformat(verdict["finished_at"]) - datetime.fromisoformat(verdict["started_at"])
+    return [
+        ("no-op up", *noop, "a flat program with the same resources (goal 1.1)"),
+        ("gate", took.total_seconds(), _bare_mpirun(), "the bare mpirun of the same sweep in pods that stand ready"),
+    ]
+
+
+def _bare_mpirun() -> float:
+    """Seconds of mpirun alone. Pods of the gate's own rank Job hold a sleeping benchmark; the sweep is run beside it."""
+    api = connect(str(kubeconfig_of(CLUSTER)), None)
+    namespace = f"gpufabric-{CLUSTER}-train"
+    plan = json.loads(api.get(path("configmaps", "train-plan", namespace=namespace))["data"]["gate.json"])
+    job, expected = plan["rank_job"], plan["expectation"]
+    (rank,) = (c for c in job["spec"]["template"]["spec"]["containers"] if c["name"] == contract.CONTAINER_RANK)
+    rank["env"].append({"name": contract.ENV_BENCHMARK, "value": HOLD})
+    jobs = path("jobs", namespace=namespace, group="batch")
+    api.create(jobs, job)
+    try:
+        wait_until("the rank pods stand ready", lambda: bool(_holding()), 60)
+        ((pid, command),) = _holding()
+        sizes = ["-b", str(expected["min_bytes"]), "-e", str(expected["max_bytes"]), "-f", str(expected["factor"])]
+        sweep = [*command[: -len(HOLD.split())], "python3", "-m", "gpufabric.validation.mpi_allreduce", *sizes]
+        variables = [v for v in Path(f"/proc/{pid}/environ").read_text("utf-8").split("\0") if "=" in v]
+        inside = ["nsenter", "--target", str(pid), "--mount", "--net", "--pid", "--uts", "--ipc", "--", "env", "-i", *variables]
+        times = []
+        for _ in range(3):
+            started = time.perf_counter()
+            _check(subprocess.run([*inside, *sweep], check=False, capture_output=True, text=True))
+            times.append(time.perf_counter() - started)
+        return statistics.median(times)
+    finally:
+        api.delete(f"{jobs}/{plan['names']['rank_job']}")
+
+
+def _holding() -> list[tuple[int, list[str]]]:
+    """Process id and command line of the mpirun that holds the pods, once it runs."""
+    commands = ((pid, command_line(pid)) for pid in all_pids())
+    held = HOLD.split()
+    return [(pid, line) for pid, line in commands if line and line[0].endswith("mpirun") and line[-len(held) :] == held]
+
+
+def _our_engine(scratch: Path) -> Engine:
+    project = scratch / "ours"
+    project.mkdir()
+    (project / "program").symlink_to(REPOSITORY / "stacks")
+    _settings(project, "program")
+    write_copy(REPOSITORY / "stacks" / "Pulumi.local.yaml", project / f"Pulumi.{CLUSTER}.yaml")
+    engine = Engine(scratch / "state-ours", Path(kubeconfig_of(CLUSTER)), project)
+    engine.select(CLUSTER)
+    return engine
+
+
+def _flat_engine(scratch: Path, resources: list[dict[str, Any]]) -> Engine:
+    """A program made from the state of ours: same kinds, same inputs, another namespace."""
+    project = scratch / "flat"
+    project.mkdir()
+    mine, theirs = f"gpufabric-{CLUSTER}-train", "gpufabric-flat-train"
+    found = []
+    for each in resources:
+        kind = each["type"].rpartition(":")[2]
+        if each["type"].startswith("kubernetes:") and not each.get("external"):
+            inputs = {k: v for k, v in each["inputs"].items() if not k.startswith("__") and k not in ("apiVersion", "kind")}
+            found.append((kind, each["urn"].rpartition("::")[2], {_snake(k): v for k, v in inputs.items()}))
+    found.sort(key=lambda entry: (entry[0] != "Namespace", entry[0] == "Job"))
+    (project / "resources.json").write_text(json.dumps(found).replace(mine, theirs), encoding="utf-8")
+    (project / "__main__.py").write_text(FLAT.replace("VERDICT", f"{theirs}/train-verdict"), encoding="utf-8")
+    _settings(project, ".")
+    engine = Engine(scratch / "state-flat", Path(kubeconfig_of(CLUSTER)), project)
+    engine.select("flat")
+    return engine
+
+
+def _settings(project: Path, main_folder: str) -> None:
+    runtime = {"name": "python", "options": {"virtualenv": sys.prefix}}
+    settings = {"name": "gpufabric", "runtime": runtime, "main": main_folder, "stackConfigDir": "."}
+    (project / "Pulumi.yaml").write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
+
+
+def _check(done: subprocess.CompletedProcess[str]) -> None:
+    if done.returncode:
+        raise ToolError(f"{' '.join(map(str, done.args))[:200]} failed:{os.linesep}{done.stdout}{done.stderr or ''}")
+
+
+if __name__ == "__main__":
+    sys.exit(run_reporting(main))
