@@ -23,6 +23,7 @@ fi
 
 [ -x .venv/bin/python ] || "$uv" venv --quiet --python '>=3.11' .venv
 export VIRTUAL_ENV="$PWD/.venv"
-"$uv" pip sync --quiet --require-hashes requirements.lock
+# Compiled now: an environment that forbids writing bytecode (PYTHONDONTWRITEBYTECODE) would compile at every import.
+"$uv" pip sync --quiet --compile-bytecode --require-hashes requirements.lock
 "$uv" pip install --quiet --no-deps --editable .
 touch .venv/.ready
