@@ -43,7 +43,9 @@ def connect(kubeconfig: str | None, context: str | None) -> Api:
         raise KubeconfigError(f"{file}: cluster {found.get('cluster')} names no server (https://...)")
     try:
         tls, token = _credentials(cluster, user, file)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise KubeconfigError(f"{file}: context {chosen}: {error.filename}: {error.strerror}") from None
+    except ValueError as error:
         raise KubeconfigError(f"{file}: context {chosen}: {error}") from None
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     return Api(cluster["server"], tls, lambda: headers, timeout_s=_REQUEST_TIMEOUT_S, use_proxies=True)
@@ -80,21 +82,35 @@ def _has_name(entry: object) -> bool:
 
 
 def _credentials(cluster: Mapping[str, Any], user: Mapping[str, Any], file: Path) -> tuple[ssl.SSLContext, str]:
-    tls = ssl.create_default_context()
-    if cluster.get("insecure-skip-tls-verify"):
-        tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
-    elif ca := _material(cluster, "certificate-authority", file):
-        tls.load_verify_locations(cadata=ca.decode())
+    tls = _trust(cluster, file)
     status = _exec(user["exec"], cluster, file) if isinstance(user.get("exec"), dict) else {}
     certificate = str(status.get("clientCertificateData", "")).encode() or _material(user, "client-certificate", file)
     key = str(status.get("clientKeyData", "")).encode() or _material(user, "client-key", file)
     if certificate and key:
         with _memory_file(certificate) as certificate_path, _memory_file(key) as key_path:
-            tls.load_cert_chain(certificate_path, key_path)
+            try:
+                tls.load_cert_chain(certificate_path, key_path)
+            except ssl.SSLError:
+                raise ValueError("client-certificate and client-key are not a pair in PEM") from None
     token = status.get("token") or user.get("token") or ""
     if not token and user.get("tokenFile"):
         token = (file.parent / user["tokenFile"]).read_text(encoding="utf-8").strip()
     return tls, token
+
+
+def _trust(cluster: Mapping[str, Any], file: Path) -> ssl.SSLContext:
+    """Whom to believe: the cluster's own authority and nobody else, or those of the system where it names none."""
+    if cluster.get("insecure-skip-tls-verify"):
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+        return tls
+    if authority := _material(cluster, "certificate-authority", file):
+        try:
+            return ssl.create_default_context(cadata=authority.decode())
+        except (ValueError, ssl.SSLError):
+            raise ValueError("certificate-authority is not a certificate in PEM") from None
+    plain = cluster["server"].startswith("http://")  # then it is not used, and reading the system's takes its time
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else ssl.create_default_context()
 
 
 def _material(entry: Mapping[str, Any], key: str, file: Path) -> bytes:

@@ -44,8 +44,7 @@ def preflight_kubernetes(plan: StackPlan) -> None:
         problems += _permissions(api)
         nodes = api.list(path("nodes"))
     except ApiError as error:
-        missing = f"this account may not {error.missing_permission}" if error.missing_permission else str(error)
-        raise SpecError([*problems, Problem(_CLUSTER, missing, "ask for that permission, or use another context")]) from None
+        raise SpecError([*problems, _refused(error) if error.missing_permission else _unreachable(error)]) from None
     members: dict[str, list[Mapping[str, Any]]] = {}
     for position, group in enumerate(plan.groups):
         members[group.name] = [node for node in nodes if _matches(node, group.node_selector)]
@@ -72,10 +71,19 @@ def _unreachable(error: ApiError) -> Problem:
     return Problem(_CLUSTER, f"the API server does not answer: {error.message}", "check the context, your VPN and firewalls")
 
 
+def _refused(error: ApiError) -> Problem:
+    reason = f"this account may not {error.missing_permission}"
+    return Problem(_CLUSTER, reason, "ask for that permission, or use another context")
+
+
 def _old(version: Mapping[str, Any]) -> Iterator[Problem]:
+    if not version.get("gitVersion"):
+        reason = "the server does not answer like Kubernetes: GET /version names no version"
+        yield Problem(_CLUSTER, reason, "check the server of the context")
+        return
     numbers = tuple(int(re.sub(r"\D", "", str(version.get(part))) or 0) for part in ("major", "minor"))
     if numbers < _OLDEST:
-        reason = f"Kubernetes {version.get('gitVersion')} is too old: the gate's Job needs {_OLDEST[0]}.{_OLDEST[1]} or newer"
+        reason = f"Kubernetes {version['gitVersion']} is too old: the gate's Job needs {_OLDEST[0]}.{_OLDEST[1]} or newer"
         yield Problem(_CLUSTER, reason, "upgrade the cluster", "Kubernetes, Job successPolicy, 2024-08")
 
 
