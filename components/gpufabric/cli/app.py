@@ -1,5 +1,6 @@
 """The commands and their exit codes. Words and tables go to stdout, problems to stderr."""
 
+import math
 import re
 from pathlib import Path
 from typing import Annotated
@@ -86,7 +87,7 @@ def preflight(file: File) -> None:
 def nccl_parse(
     file: Annotated[Path, typer.Argument(help="Output of an nccl-tests program", show_default=False)],
     ranks: Annotated[int, typer.Option(help="Ranks the run should have had", min=1)],
-    floor: Annotated[float, typer.Option(help="Least bus bandwidth of the largest size, GB/s", min=0)],
+    floor: Annotated[float, typer.Option(help="Least bus bandwidth of the largest size, GB/s, above 0")],
     size: Annotated[str, typer.Option(help="Largest size the run was asked for, such as 8G")] = "8G",
     collective: Annotated[str, typer.Option(help="Collective that was run")] = "all_reduce",
     transport: Annotated[str | None, typer.Option(help="Regular expression of a line that proves the fabric")] = None,
@@ -97,6 +98,9 @@ def nccl_parse(
     from gpufabric.validation.contract import Expectation
     from gpufabric.validation.judge import judge
 
+    if not 0 < floor < math.inf:
+        _err.print(f"--floor: {floor:g} lets everything or nothing pass; write the least GB/s that you accept")
+        raise typer.Exit(2)
     try:
         largest = size_bytes(size)
         re.compile(transport or "")
