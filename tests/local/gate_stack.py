@@ -21,7 +21,7 @@ from tools.folders import REPOSITORY
 
 STACK = "gate"
 NAMESPACE = f"gpufabric-{STACK}-train"
-# 50 Mbit/s cannot give more than 0.00625 GB/s; a healthy link of 1 Gbit/s gives 0.07, and 0.019 was seen at a load of 19.
+# 50 Mbit/s cannot give more than 0.00625 GB/s; a healthy link of 1 Gbit/s gives 0.06, and 0.019 was seen at a load of 19.
 FLOOR = 0.01
 BENCHMARK = "gpufabric.validation.mpi_allreduce"
 
@@ -55,7 +55,7 @@ class GateStack:
             "validation": {
                 "backend": "mpi",
                 "image": "localhost/gpufabric/gate:1",
-                "max_size": "16M",
+                "max_size": "4M",
                 "floor_gbytes_per_s": FLOOR,
                 "nodes_minutes": 1,
                 "start_minutes": 1,

@@ -26,11 +26,9 @@ CONVERGED = {
 
 @pytest.fixture(scope="module")
 def stack(cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> GateStack:
-    """The stack of this module, up and passed. A test that breaks something leaves it so that the next ``up`` passes."""
+    """The stack of this module. A test may leave a failed gate behind: the next ``up`` runs it anew."""
     made = make_stack(cluster, tmp_path_factory.mktemp("gate"))
     made.write()
-    done = made.up()
-    assert done.returncode == 0, done.stdout
     return made
 
 
@@ -43,18 +41,17 @@ def up_passes(stack: GateStack) -> str:
 
 
 def test_an_up_passes_and_says_what_it_measured(stack: GateStack) -> None:
-    stack.write(run=2)
     log = up_passes(stack)
     verdict = stack.verdict()
     assert verdict["nodes"] == ["n0", "n1"]
     assert verdict["busbw_gbytes_per_s"] >= FLOOR
     sizes = [row[0] for row in verdict["table"]]
-    assert sizes == [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24]
+    assert sizes == [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22]
     assert verdict["busbw_gbytes_per_s"] == verdict["table"][-1][3]
     assert all(row[4] == 0 for row in verdict["table"])
     assert "CPU processes over TCP stand in" in verdict["stand_ins"][0]
     assert "GateProgress: 2 of 2 ranks run" in log
-    assert re.search(r"GateProgress:\s+16 MiB: busbw [0-9.]+ GB/s", log)
+    assert re.search(r"GateProgress:\s+4 MiB: busbw [0-9.]+ GB/s", log)
     assert "PASS train: all_reduce busbw" in log
     node = stack.api.get(path("nodes", "n0"))
     note = json.loads(node["metadata"]["annotations"]["gpufabric.dev/validation"])
@@ -78,7 +75,7 @@ def test_a_slow_link_fails_with_both_figures_and_a_repair_passes(cluster: LocalC
         cluster.restore()
     assert failed.returncode != 0
     wanted = r"wanted at least 0\.01 GB/s \(floor given in the spec\)"
-    said = re.search(rf"FAIL train: all_reduce busbw (0\.00\d+) GB/s at 16 MiB over n0, n1; {wanted}", failed.stdout)
+    said = re.search(rf"FAIL train: all_reduce busbw (0\.00\d+) GB/s at 4 MiB over n0, n1; {wanted}", failed.stdout)
     assert said, failed.stdout
     assert float(said[1]) < FLOOR
     assert "Next: " in failed.stdout
@@ -110,8 +107,6 @@ def test_a_hanging_benchmark_ends_by_its_deadline(stack: GateStack, tmp_path: Pa
     assert "UNKNOWN train:" in said, said
     assert "the benchmark did not end within 12 s and was stopped" in said, said
     assert "timed out" not in said.partition("UNKNOWN")[0], "an outer clock rang first"
-    stack.write(run=5)
-    up_passes(stack)
 
 
 def test_an_image_that_cannot_be_pulled_is_named(stack: GateStack) -> None:
@@ -121,8 +116,6 @@ def test_an_image_that_cannot_be_pulled_is_named(stack: GateStack) -> None:
     said = [line for line in failed.stdout.splitlines() if "UNKNOWN train:" in line]
     assert said, failed.stdout
     assert "registry.invalid/nccl-tests:1" in said[0]
-    stack.write(run=6)
-    up_passes(stack)
 
 
 def test_an_image_without_a_shell_is_named(stack: GateStack) -> None:
@@ -132,18 +125,15 @@ def test_an_image_without_a_shell_is_named(stack: GateStack) -> None:
     said = [line for line in failed.stdout.splitlines() if "UNKNOWN train:" in line]
     assert said, failed.stdout
     assert "/bin/sh" in said[0]
-    stack.write(run=7)
-    up_passes(stack)
 
 
 def test_missing_nodes_are_pending_when_that_is_normal(stack: GateStack) -> None:
+    before = stack.labels()
     stack.write(run=8, nodes=3, wait=False)
     done = stack.up()
     assert done.returncode == 0, done.stdout
     assert stack.verdict()["outcome"] == "pending"
-    assert stack.labels() == PASSED  # nothing is opened or closed
-    stack.write(run=8)
-    up_passes(stack)
+    assert stack.labels() == before  # nothing is opened or closed
 
 
 def test_missing_nodes_are_a_spec_error_otherwise(stack: GateStack) -> None:
@@ -157,8 +147,6 @@ def test_missing_nodes_are_a_spec_error_otherwise(stack: GateStack) -> None:
     )
     assert "Traceback" not in failed.stdout
     assert stack.objects() == before
-    stack.write(run=8)
-    up_passes(stack)
 
 
 def test_an_unreachable_cluster_is_a_spec_error(stack: GateStack, tmp_path: Path) -> None:
@@ -169,7 +157,6 @@ def test_an_unreachable_cluster_is_a_spec_error(stack: GateStack, tmp_path: Path
     assert failed.returncode != 0
     assert "cluster.existing: the API server does not answer" in failed.stdout
     assert "Traceback" not in failed.stdout
-    up_passes(stack)
 
 
 @pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(3, 11))])
@@ -212,4 +199,4 @@ def test_zz_destroy_leaves_only_what_the_docs_say(stack: GateStack) -> None:
     ]
     namespaces = [n["metadata"]["name"] for n in stack.api.list(path("namespaces"))]
     assert NAMESPACE not in namespaces
-    assert stack.labels() == PASSED  # docs/gate.md: the labels of nodes stay, they say what was measured
+    assert set(stack.labels().values()) == {"pass"}  # docs/gate.md: the labels of nodes stay, they say what was measured
