@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from gpufabric.hardware import UnknownHardwareError, accelerator, all_reduce_program, fabric, find_baseline
+from gpufabric.hardware import (
+    UnknownHardwareError,
+    accelerator,
+    all_reduce_program,
+    fabric,
+    find_baseline,
+    find_image,
+    most_nodes_known,
+)
 from gpufabric.hardware.accelerators import accelerators
 from gpufabric.hardware.baselines import baselines
 from gpufabric.hardware.fabrics import fabrics
@@ -64,7 +72,44 @@ def test_a_baseline_is_found_for_exactly_its_hardware() -> None:
     found = find_baseline(**HELD)
     assert found is not None
     assert (found.floor_busbw_gbytes_per_s, found.size, found.most_nodes) == (300, "8G", 2)
-    assert find_baseline(**{**HELD, "nodes": 1}) == found
+
+
+@pytest.mark.parametrize(("nodes", "held_to"), [(1, 1), (2, 2), (3, 8), (8, 8)])
+@pytest.mark.parametrize("accelerator", ["H100", "H200"])
+def test_a_group_is_held_to_the_smallest_row_that_holds_it(accelerator: str, nodes: int, held_to: int) -> None:
+    found = find_baseline(**{**HELD, "accelerator": accelerator, "nodes": nodes})
+    assert found is not None
+    assert found.most_nodes == held_to
+
+
+def test_the_order_of_the_table_means_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    backwards = tuple(reversed(baselines()))
+    found = {nodes: find_baseline(**{**HELD, "nodes": nodes}) for nodes in range(1, 10)}
+    monkeypatch.setattr("gpufabric.hardware.baselines.baselines", lambda: backwards)
+    assert {nodes: find_baseline(**{**HELD, "nodes": nodes}) for nodes in range(1, 10)} == found
+
+
+def test_no_hardware_has_two_rows_for_the_same_number_of_nodes() -> None:
+    keys = [
+        (row.fabric, each, row.per_node, row.collective, row.most_nodes) for row in baselines() for each in row.accelerators
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+def test_inside_one_node_a_faster_machine_is_held_to_more() -> None:
+    floors = {
+        name: row.floor_busbw_gbytes_per_s
+        for name in ("A100", "A100-80GB", "H100", "H200", "B200")
+        if (row := find_baseline(**{**HELD, "accelerator": name, "nodes": 1}))
+    }
+    assert floors == {"A100": 205, "A100-80GB": 205, "H100": 324, "H200": 324, "B200": 613}
+
+
+def test_the_table_says_how_far_it_reaches() -> None:
+    hardware = {key: value for key, value in HELD.items() if key != "nodes"}
+    assert most_nodes_known(**hardware) == 8
+    assert most_nodes_known(**{**hardware, "accelerator": "B200"}) == 1
+    assert most_nodes_known(**{**hardware, "per_node": 4}) == 0
 
 
 @pytest.mark.parametrize(
@@ -72,9 +117,9 @@ def test_a_baseline_is_found_for_exactly_its_hardware() -> None:
     [
         {"fabric": "ethernet"},  # the accelerator alone says nothing (NVIDIA/aicr issue 1256)
         {"fabric": "an explicit profile"},
-        {"accelerator": "A100"},
+        {"accelerator": "A100"},  # known for one node only
         {"per_node": 4},
-        {"nodes": 3},
+        {"nodes": 9},
         {"collective": "all_gather"},
     ],
     ids=lambda other: next(iter(other)),
@@ -115,4 +160,18 @@ def test_the_benchmark_is_found_by_repository(image: str, program: str) -> None:
 def test_known_images_hold_absolute_paths() -> None:
     for name, row in nccl_tests_images().items():
         assert row.all_reduce.startswith("/"), name
+        assert row.mpirun is None or re.fullmatch(r"/.*/mpirun", row.mpirun), name
         assert ":" not in name.rpartition("/")[2], "a key has no tag"
+
+
+def test_what_is_not_known_of_an_image_is_not_guessed() -> None:
+    ngc = find_image("nvcr.io/nvidia/pytorch:26.01-py3")
+    coreweave = find_image("ghcr.io/coreweave/nccl-tests:13.2.1")
+    aws = find_image("public.ecr.aws/hpc-cloud/nccl-tests:cuda12.8.1")
+    assert ngc is not None
+    assert coreweave is not None
+    assert aws is not None
+    assert (ngc.sshd, ngc.python_3_11, ngc.mpirun) == (False, None, None)
+    assert (coreweave.sshd, coreweave.python_3_11, coreweave.mpirun) == (True, None, "/opt/hpcx/ompi/bin/mpirun")
+    assert (aws.sshd, aws.python_3_11, aws.mpirun) == (True, False, "/opt/amazon/openmpi/bin/mpirun")
+    assert find_image("registry.example/mirror/nvidia/pytorch:26.01-py3") is None

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpufabric.hardware.baselines import baselines
 from tests.spec.specs import CPU, GONE, H100, changed, problems
 
 GROUP = "node_groups[0]"
@@ -11,6 +12,7 @@ VALIDATION_KEYS = "image, backend, floor_gbytes_per_s, max_size, run, wait, node
 GROUP_KEYS = "name, node_selector, accelerators, nodes, network_tier, fabric, profile"
 TOP_KEYS = "node_groups, validation, cloud, orchestrator, cluster"
 FABRICS = "ethernet, ethernet-runpod, infiniband, infiniband-together"
+MOST_NODES = max(row.most_nodes for row in baselines() if row.fabric == "infiniband" and "H100" in row.accelerators)
 DIGITS = "write digits without quotes, such as"
 
 
@@ -439,10 +441,10 @@ ACROSS: Cases = {
         ),
     ),
     "more nodes than the baseline's": (
-        group(nodes=4),
+        group(nodes=5000),
         (
-            f"validation.floor_gbytes_per_s: no baseline is known for 4 nodes of H100:8 on infiniband ({GROUP}), "
-            "only for up to 2; write the least all_reduce bus bandwidth that you accept, in GB/s"
+            f"validation.floor_gbytes_per_s: no baseline is known for 5000 nodes of H100:8 on infiniband ({GROUP}), "
+            f"only for up to {MOST_NODES}; write the least all_reduce bus bandwidth that you accept, in GB/s"
         ),
     ),
     "no baseline for CPUs": (
