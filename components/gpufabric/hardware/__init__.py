@@ -5,15 +5,16 @@ the month it was read. A lookup of something unknown raises :class:`UnknownHardw
 """
 
 from gpufabric.hardware.accelerators import Accelerator, accelerator, accelerators
-from gpufabric.hardware.baselines import Baseline, find_baseline
+from gpufabric.hardware.baselines import Baseline, find_baseline, most_nodes_known
 from gpufabric.hardware.fabrics import Fabric, fabric, fabrics
-from gpufabric.hardware.images import all_reduce_program
+from gpufabric.hardware.images import NcclTestsImage, all_reduce_program, find_image, nccl_tests_images
 from gpufabric.hardware.tables import Provenance, TableError, UnknownHardwareError
 
 __all__ = [
     "Accelerator",
     "Baseline",
     "Fabric",
+    "NcclTestsImage",
     "Provenance",
     "TableError",
     "UnknownHardwareError",
@@ -23,4 +24,7 @@ __all__ = [
     "fabric",
     "fabrics",
     "find_baseline",
+    "find_image",
+    "most_nodes_known",
+    "nccl_tests_images",
 ]

@@ -28,13 +28,21 @@ def baselines() -> tuple[Baseline, ...]:
 
 def find_baseline(*, fabric: str, accelerator: str, per_node: int, nodes: int, collective: str) -> Baseline | None:
     """The baseline of exactly this hardware, or None: then the user must give a floor, and nothing is guessed."""
-    for row in baselines():
-        if (
-            row.fabric == fabric
-            and accelerator in row.accelerators
-            and row.per_node == per_node
-            and row.collective == collective
-            and nodes <= row.most_nodes
-        ):
-            return row
-    return None
+    rows = [row for row in _rows_of(fabric, accelerator, per_node, collective) if nodes <= row.most_nodes]
+    return min(rows, key=lambda row: row.most_nodes, default=None)
+
+
+def most_nodes_known(*, fabric: str, accelerator: str, per_node: int, collective: str) -> int:
+    """Up to how many nodes the table speaks of this hardware; 0 where it knows nothing."""
+    return max((row.most_nodes for row in _rows_of(fabric, accelerator, per_node, collective)), default=0)
+
+
+def _rows_of(fabric: str, accelerator: str, per_node: int, collective: str) -> list[Baseline]:
+    return [
+        row
+        for row in baselines()
+        if row.fabric == fabric
+        and accelerator in row.accelerators
+        and row.per_node == per_node
+        and row.collective == collective
+    ]

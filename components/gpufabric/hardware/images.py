@@ -1,4 +1,4 @@
-"""Images with nccl-tests: where the benchmark lies in them."""
+"""Images with nccl-tests: what is known to be in them, and what is known to be missing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,10 +11,13 @@ ON_PATH = "all_reduce_perf"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NcclTestsImage(Row):
-    """One row of ``data/images.toml``: ``name`` is the repository, ``all_reduce`` the absolute path of the program."""
+    """One row of ``data/images.toml``, whose head says what each key means; ``name`` is the repository, None is not known."""
 
     name: str
     all_reduce: str
+    mpirun: str | None = None
+    sshd: bool | None = None
+    python_3_11: bool | None = None
 
 
 @cache
@@ -23,9 +26,14 @@ def nccl_tests_images() -> Mapping[str, NcclTestsImage]:
     return named_rows(NcclTestsImage, "images.toml")
 
 
-def all_reduce_program(image: str) -> str:
-    """The all-reduce benchmark of ``image``: its known path, or the bare name to be found on the image's PATH."""
+def find_image(image: str) -> NcclTestsImage | None:
+    """What is known of ``image``, whatever its tag and digest; None for one that is in no table, a mirror's copy too."""
     repository = image.partition("@")[0]
     head, slash, last = repository.rpartition("/")
-    row = nccl_tests_images().get(f"{head}{slash}{last.partition(':')[0]}")
+    return nccl_tests_images().get(f"{head}{slash}{last.partition(':')[0]}")
+
+
+def all_reduce_program(image: str) -> str:
+    """The all-reduce benchmark of ``image``: its known path, or the bare name to be found on the image's PATH."""
+    row = find_image(image)
     return row.all_reduce if row else ON_PATH

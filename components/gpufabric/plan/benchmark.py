@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gpufabric.hardware import all_reduce_program, find_baseline
+from gpufabric.hardware import all_reduce_program, find_baseline, most_nodes_known
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric
 from gpufabric.plan.model import Floor
 from gpufabric.spec import NodeGroupSpec, Problem, ValidationSpec, size_bytes
@@ -71,23 +71,18 @@ def decide_floor(
     """The floor: the user's, else the baseline of exactly this hardware; without one, the user must give it."""
     if wish.floor_gbytes_per_s is not None:
         return Floor(wish.floor_gbytes_per_s, "given in the spec")
-    if isinstance(benchmark, Benchmark) and benchmark.backend != "nccl":
-        found = smaller = None  # the table holds figures of nccl-tests
-    else:
-        found, smaller = (
-            find_baseline(
-                fabric=fabric.name,
-                accelerator=accelerators.accelerator.name,
-                per_node=accelerators.count,
-                nodes=nodes,
-                collective=COLLECTIVE,
-            )
-            for nodes in (group.nodes, 1)
+    machine, per_node = accelerators.accelerator.name, accelerators.count
+    of_nccl = not isinstance(benchmark, Benchmark) or benchmark.backend == "nccl"  # the table holds figures of nccl-tests
+    found = None
+    if of_nccl:
+        found = find_baseline(
+            fabric=fabric.name, accelerator=machine, per_node=per_node, nodes=group.nodes, collective=COLLECTIVE
         )
     if found is None:
         reason = f"no baseline is known for {group.nodes} nodes of {accelerators} on {fabric.name} ({path})"
-        if smaller is not None:
-            reason += f", only for up to {smaller.most_nodes}"
+        most = most_nodes_known(fabric=fabric.name, accelerator=machine, per_node=per_node, collective=COLLECTIVE)
+        if of_nccl and most:
+            reason += f", only for up to {most}"
         fix = f"write the least {COLLECTIVE} bus bandwidth that you accept, in GB/s"
         return Problem("validation.floor_gbytes_per_s", reason, fix)
     if size_bytes(wish.max_size or found.size) != size_bytes(found.size):

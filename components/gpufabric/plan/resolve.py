@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gpufabric.hardware import find_image, nccl_tests_images
 from gpufabric.plan.benchmark import Benchmark, decide_benchmark, decide_floor
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric, group_accelerators, group_fabric, profile_problems
 from gpufabric.plan.gate import MOST_ALTERNATIVES, GateParts, alternatives, plan_gate
@@ -99,7 +100,7 @@ def pod_profile(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: G
 
 
 def _images(group: NodeGroupSpec, validation: ValidationSpec, path: str) -> list[Problem]:
-    """Missing or floating images. The gate's own is always needed: coordinator and judge run in it."""
+    """Missing, floating or unfit images. The gate's own is always needed: coordinator and judge run in it."""
     problems = []
     if validation.image is None:
         fix = "name the gate's image (python3 -m tools.image howto says how to build one and load or push it)"
@@ -109,6 +110,18 @@ def _images(group: NodeGroupSpec, validation: ValidationSpec, path: str) -> list
         if image and (image.endswith(":latest") or (":" not in image.rpartition("/")[2] and "@" not in image)):
             reason = f"{image} is not pinned: what was validated must be what runs again"
             problems.append(Problem(where, reason, "add a version tag (not latest) or a digest"))
+    known = find_image(validation.image or "")
+    if known and known.python_3_11 is False:
+        reason = f"{validation.image} has no Python 3.11: coordinator and judge run in it"
+        fix = f"name an image that has it, and write this one as {path}.profile.image"
+        problems.append(Problem("validation.image", reason, fix, str(known.provenance)))
+    known = find_image(of_ranks or validation.image or "")
+    if validation.backend == "nccl" and known and known.sshd is False:
+        where = f"{path}.profile.image" if of_ranks else "validation.image"
+        reason = f"{of_ranks or validation.image} has no sshd: mpirun starts the ranks of the nccl backend over ssh"
+        having = ", ".join(sorted(name for name, row in nccl_tests_images().items() if row.sshd))
+        fix = f"build one from it with the package openssh-server, or name an image that has it ({having})"
+        problems.append(Problem(where, reason, fix, str(known.provenance)))
     return problems
 
 
