@@ -23,7 +23,7 @@ help:
 setup: .venv/.ready
 
 # uv comes from PATH or from the package index; requirements.lock pins every package by hash.
-.venv/.ready: requirements.lock pyproject.toml
+.venv/.ready: requirements.lock pyproject.toml tools/setup.sh
 	@bash tools/setup.sh
 
 lock:

@@ -4,6 +4,7 @@ import argparse
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 
 from tools.folders import REPOSITORY
 
@@ -35,15 +36,22 @@ def main() -> int:
             continue
         print(f"== rung {rung}", flush=True)
         started = time.monotonic()
-        marks = ["-m", "soak or local"] if soak else ["-m", "not soak"]
         present = [path for path in paths if (REPOSITORY / path).exists()]
-        code = subprocess.run([sys.executable, "-m", "pytest", "-q", *marks, *present], cwd=REPOSITORY, check=False).returncode
+        command = [sys.executable, "-m", "pytest", "-q", *(_soak_options() if soak else ["-m", "not soak"]), *present]
+        code = subprocess.run(command, cwd=REPOSITORY, check=False).returncode
         took[rung] = time.monotonic() - started
         if code:
             _summary(took)
             return code
     _summary(took)
     return 0
+
+
+def _soak_options() -> list[str]:
+    """Everything, soak marks included, with a dated report beside it: what ran, how long, what failed."""
+    report = REPOSITORY / "soak" / f"{datetime.now(UTC):%Y-%m-%dT%H%MZ}.xml"
+    print(f"report: {report}", flush=True)
+    return [f"--junit-xml={report}"]
 
 
 def _summary(took: dict[str, float]) -> None:

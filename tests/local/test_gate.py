@@ -40,6 +40,14 @@ def up_passes(stack: GateStack) -> str:
     return done.stdout
 
 
+def test_a_preview_of_a_new_stack_shows_everything_and_creates_nothing(stack: GateStack) -> None:
+    stack.engine.select("gate")
+    done = stack.engine.run("preview", "--stack", "gate", timeout_s=120)
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"\+ 1[0-9] to create", done.stdout), done.stdout
+    assert NAMESPACE not in [n["metadata"]["name"] for n in stack.api.list(path("namespaces"))]
+
+
 def test_an_up_passes_and_says_what_it_measured(stack: GateStack) -> None:
     log = up_passes(stack)
     verdict = stack.verdict()
