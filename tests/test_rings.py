@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "components" / "gpufabric"
 MAY_IMPORT = {
     "hardware": set(),
     "spec": set(),
-    "plan": {"hardware", "spec", "validation.contract"},
+    "plan": {"hardware", "spec", "validation.contract", "validation.health_wish"},
     "preflight": {"spec", "plan", "validation.api"},
     "kubernetes": {"spec", "plan", "validation.contract"},
     "validation": set(),

@@ -13,6 +13,7 @@ from gpufabric.hardware import TableError, UnknownHardwareError, accelerators, f
 from gpufabric.hardware.accelerators import Accelerator
 from gpufabric.hardware.baselines import Baseline, baselines
 from gpufabric.hardware.fabrics import Fabric
+from gpufabric.hardware.health import HealthCheck, health_checks, xids
 from gpufabric.hardware.images import NcclTestsImage, nccl_tests_images
 from gpufabric.hardware.tables import KINDS, Provenance, Row, load, named_rows
 
@@ -20,11 +21,13 @@ TABLES: dict[str, type[Row]] = {
     "accelerators.toml": Accelerator,
     "baselines.toml": Baseline,
     "fabrics.toml": Fabric,
+    "health.toml": HealthCheck,
     "images.toml": NcclTestsImage,
 }
 # A number's unit stands in its key, or it counts something that the key names.
-UNITS = re.compile(r".*_(gb|gib|gbytes_per_s|gbits_per_s|us|s)")
+UNITS = re.compile(r".*_(gb|gib|mib|gbytes_per_s|gbits_per_s|us|s)")
 COUNTS = {"most_per_node", "per_node", "most_nodes", "pod_resources", "pod_resources_per_gpu"}
+COUNTS |= {"most_errors", "links_per_gpu", "hcas_per_node", "codes"}  # of health.toml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +76,8 @@ def test_every_number_says_its_unit(raw: dict[str, Any]) -> None:
 def test_rows_hold_values_of_the_annotated_types() -> None:
     """Rows are read without a type check; a text where a number belongs would show only where it is used."""
     seen = 0
-    for row in (*accelerators().values(), *fabrics().values(), *nccl_tests_images().values(), *baselines()):
+    of_health = (*health_checks().values(), *xids().values())
+    for row in (*accelerators().values(), *fabrics().values(), *nccl_tests_images().values(), *baselines(), *of_health):
         for key, annotation in get_type_hints(type(row)).items():
             assert fits(getattr(row, key), annotation), f"{row}: {key}"
             seen += 1
