@@ -5,6 +5,8 @@
 #   key/id, key/host        private keys; a memory volume that only this container mounts
 #   shared/id.pub           index 0: the public key, for the judge beside us to serve
 #   shared/authorized_keys  the judge beside us writes it
+#   shared/health/          raw readings of this node (health.sh), complete when shared/health/done is there; the judge beside
+#                           us lets the key in only if the node is healthy, so that a sick one never joins a network run
 #   shared/output           index 0: stdout and stderr of the benchmark as it runs
 #   shared/error            one line, if something failed before the benchmark
 #   shared/exit-code        index 0: the benchmark's exit code; the last thing that is written
@@ -20,6 +22,8 @@ shared=$root/shared
 key=$root/key
 log=${GATE_TERMINATION_LOG:-/dev/termination-log}
 index=${JOB_COMPLETION_INDEX:-}
+health=${0%/*}/health.sh
+health_pid=
 sshd_pid=
 benchmark_pid=
 
@@ -28,7 +32,7 @@ put() { # put FILE TEXT: written beside and renamed, so that nobody reads half o
 }
 
 stop_children() {
-  for pid in $benchmark_pid $sshd_pid; do kill "$pid" 2>/dev/null; done
+  for pid in $health_pid $benchmark_pid $sshd_pid; do kill "$pid" 2>/dev/null; done
 }
 
 fail() { # fail CODE TEXT
@@ -90,6 +94,17 @@ if [ "$index" = 0 ]; then
   limit=$(command -v timeout) || fail 70 "the image has no timeout (package coreutils)"
 fi
 trap stopped TERM INT
+start=$(now)
+
+# --- the node's health: read here, where the devices are; judged beside us ---
+mkdir -p "$shared/health" || fail 71 "cannot write to $shared"
+if [ -r "$health" ]; then
+  GATE_HEALTH_SECONDS=$((GATE_START_SECONDS < 60 ? GATE_START_SECONDS : 60)) /bin/sh "$health" &
+  health_pid=$!
+  wait "$health_pid"
+  health_pid=
+fi
+: >"$shared/health/done"
 
 # --- keys ---
 umask 077
@@ -114,7 +129,6 @@ if [ ! -d /run/sshd ]; then mkdir -p /run/sshd 2>/dev/null; fi
   -o UseDNS=no -o MaxStartups=1000 -o LogLevel=ERROR >"$shared/sshd.log" 2>&1 &
 sshd_pid=$!
 
-start=$(now)
 until [ -s "$shared/authorized_keys" ]; do
   kill -0 "$sshd_pid" 2>/dev/null || sshd_ended
   if [ $(($(now) - start)) -ge "$GATE_START_SECONDS" ]; then
