@@ -75,4 +75,11 @@ def test_all_problems_at_once() -> None:
 def test_shipped_files_hold_the_programs() -> None:
     files = contract.shipped_files()
     assert "contract.py" in files
-    assert sum(len(text.encode()) for text in files.values()) < 200_000
+    assert sum(len(text.encode()) for text in files.values()) < 500_000, "a ConfigMap holds 1 MiB"
+
+
+def test_a_pairs_clocks_are_shorter_where_the_start_is_long() -> None:
+    long = contract.Timeouts(nodes_s=900, ranks_start_s=900, benchmark_s=600, rank_job_s=2460)
+    assert long.of_pair() == contract.Timeouts(nodes_s=900, ranks_start_s=180, benchmark_s=600, rank_job_s=1020)
+    short = contract.Timeouts(nodes_s=60, ranks_start_s=60, benchmark_s=60, rank_job_s=240)
+    assert short.of_pair() == short

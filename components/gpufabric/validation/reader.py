@@ -1,7 +1,7 @@
 """Reads plain JSON values by name and type, and collects every problem instead of stopping at the first."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 _WORDS: Final[Mapping[type, str]] = {
@@ -39,6 +39,14 @@ class Reader:
             self.problems.append(f"{at}{key}: {value!r} must be a number above 0 (GB/s)")
             return None
         return float(value)
+
+    def texts(self, raw: Mapping[str, Any], key: str, names: Iterable[str]) -> dict[str, str]:
+        part = self.take(raw, key, dict, "") or {}
+        return {name: self.text(part, name, f"{key}.") for name in names}
+
+    def numbers(self, raw: Mapping[str, Any], key: str, names: Iterable[str]) -> dict[str, int]:
+        part = self.take(raw, key, dict, "") or {}
+        return {name: self.number(part, name, f"{key}.") for name in names}
 
     def take(self, raw: Mapping[str, Any], key: str, kind: type, at: str) -> Any:
         value = raw.get(key)
