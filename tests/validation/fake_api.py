@@ -1,7 +1,8 @@
 """A small Kubernetes API server in this process: real HTTP on loopback, objects in a dict, a script instead of kubelets.
 
 It knows what the gate's client uses: get, list by label, create, merge patch, server-side apply (as a merge), delete, pod
-logs, and the server's own wording for refusals. `stages` play one by one, each when the rank pods are listed.
+logs, and the server's own wording for refusals. `stages` play one by one, each when the rank pods are listed; after the last
+one `kubelet` is called each time.
 """
 
 import json
@@ -16,6 +17,11 @@ Json = dict[str, Any]
 NAMESPACE = "gpufabric-local-train"
 JOB_LABEL = "batch.kubernetes.io/job-name"
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+RANK_LABELS = {
+    "app.kubernetes.io/name": "gpufabric-gate",
+    "app.kubernetes.io/component": "ranks",
+    "gpufabric.dev/group": "train",
+}
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ class Cluster:
         self.refuse_jobs = ""
         self.keep_pods = False
         self.stages: list[Callable[[Cluster], None]] = []
+        self.kubelet: Callable[[Cluster], None] | None = None
         self.lock = threading.RLock()
         self.uid = 0
         cluster = self
@@ -77,18 +84,27 @@ class Cluster:
             },
         )
 
-    def pod(self, index: int, node: str = "", *, rank: Json | None = None, judge: Json | None = None, **status: Any) -> None:
+    def pod(
+        self,
+        index: int,
+        node: str = "",
+        *,
+        job: str = "train-ranks",
+        rank: Json | None = None,
+        judge: Json | None = None,
+        **status: Any,
+    ) -> None:
         """A rank pod. `rank`, `judge`: container states as the API gives them; None = nothing known yet."""
         states = [
             {"name": name, "image": "", "state": state}
             for name, state in (("rank", rank), ("judge", judge))
             if state is not None
         ]
-        name = f"train-ranks-{index}-abcde"
+        name = f"{job}-{index}-abcde"
         self.put(
             f"/api/v1/namespaces/{NAMESPACE}/pods/{name}",
             {
-                "metadata": {"labels": {JOB_LABEL: "train-ranks", INDEX_LABEL: str(index)}},
+                "metadata": {"labels": {JOB_LABEL: job, INDEX_LABEL: str(index), **RANK_LABELS}},
                 "spec": {"nodeName": node, "containers": [{"name": "rank", "image": "registry.local/gate:1"}]},
                 "status": {"phase": "Running" if node else "Pending", "containerStatuses": states, **status},
             },
@@ -172,6 +188,8 @@ class _Handler(BaseHTTPRequestHandler):
                 and any("train-ranks" in each and "/jobs/" in each for each in cluster.objects)
             ):
                 cluster.stages.pop(0)(cluster)
+            elif path.endswith("pods") and cluster.kubelet is not None:
+                cluster.kubelet(cluster)
             wanted = [each.split("=", 1) for each in query.get("labelSelector", "").split(",") if each]
             items = [
                 each
@@ -209,7 +227,9 @@ class _Handler(BaseHTTPRequestHandler):
         if cluster.objects.pop(path, None) is None:
             return refusal(404, f"{path} not found")
         if "/jobs/" in path and not cluster.keep_pods:
-            for at in [at for at in cluster.objects if "/pods/" in at]:
+            name = path.rsplit("/", 1)[-1]
+            pods = [at for at in cluster.objects if "/pods/" in at]
+            for at in [at for at in pods if cluster.objects[at]["metadata"]["labels"][JOB_LABEL] == name]:
                 del cluster.objects[at]
         return 200, {"status": "Success"}
 

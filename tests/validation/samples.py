@@ -2,6 +2,16 @@
 
 from typing import Any
 
+from tests.validation.fake_api import RANK_LABELS
+
+ENVIRONMENT = [
+    {"name": "GATE_NODES", "value": "2"},
+    {"name": "GATE_HOST_PREFIX", "value": "train-ranks"},
+    {"name": "GATE_SERVICE", "value": "train-ranks"},
+    {"name": "GATE_START_SECONDS", "value": "180"},
+    {"name": "GATE_BENCHMARK_SECONDS", "value": "120"},
+    {"name": "GATE_DEADLINE_SECONDS", "value": "330"},
+]
 GATE: dict[str, Any] = {
     "version": 1,
     "stack": "local",
@@ -32,11 +42,20 @@ GATE: dict[str, Any] = {
         "service": "train-ranks",
         "verdict": "train-verdict",
     },
-    "timeouts": {"nodes_s": 300, "ranks_start_s": 180, "benchmark_s": 120, "rank_job_s": 330},
+    "timeouts": {"nodes_s": 300, "ranks_start_s": 180, "benchmark_s": 120, "rank_job_s": 540},
     "rank_job": {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": "train-ranks"},
-        "spec": {"completions": 2, "completionMode": "Indexed", "template": {"spec": {"containers": [{"name": "rank"}]}}},
+        "metadata": {"name": "train-ranks", "labels": RANK_LABELS},
+        "spec": {
+            "completions": 2,
+            "parallelism": 2,
+            "completionMode": "Indexed",
+            "activeDeadlineSeconds": 540,
+            "template": {
+                "metadata": {"labels": RANK_LABELS},
+                "spec": {"containers": [{"name": "rank", "env": ENVIRONMENT}, {"name": "judge", "env": ENVIRONMENT}]},
+            },
+        },
     },
 }

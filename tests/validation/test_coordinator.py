@@ -18,7 +18,7 @@ from gpufabric.validation import contract, coordinator, nodes
 from gpufabric.validation.api import Api
 from gpufabric.validation.judge import judge
 from gpufabric.validation.ranks import Pace
-from tests.validation.fake_api import NAMESPACE, Cluster
+from tests.validation.fake_api import NAMESPACE, RANK_LABELS, Cluster
 from tests.validation.printer import Sheet, healthy, last_row
 from tests.validation.samples import GATE
 
@@ -78,14 +78,18 @@ class Run:
         code = coordinator.main(environment, Api(self.cluster.url, None, dict, sleep=lambda _: None), QUICK)
         text = log.read_text()
         assert len(text.encode()) <= 4096
-        assert len(text.splitlines()) == 2
+        assert len(text.splitlines()) == 2 + len(self.findings())
         return code, text
 
     def labels(self) -> list[str | None]:
         return [self.cluster.marks(name)[0] for name in ("n0", "n1")]
 
+    def findings(self) -> list[dict[str, Any]]:
+        maps = [at for at in self.cluster.objects if at.endswith("/configmaps/train-verdict")]
+        return self.cluster.verdict()["findings"] if maps else []
+
     def rank_job(self) -> bool:
-        return any(at.endswith("/jobs/train-ranks") for at in self.cluster.objects)
+        return any("/jobs/train-ranks" in at for at in self.cluster.objects)
 
 
 SOON = cast(int, 0.25)  # the plan writes whole seconds; a test need not wait for one
@@ -136,7 +140,7 @@ def test_pass(run: Run) -> None:
     assert set(verdict) == {
         *("version", "outcome", "reason", "fix", "stack", "group", "nodes", "backend", "collective", "ranks", "size_bytes"),
         *("busbw_gbytes_per_s", "algbw_gbytes_per_s", "latency_us", "floor_busbw_gbytes_per_s", "floor_source", "table"),
-        *("image", "run", "fingerprint", "stand_ins", "started_at", "finished_at"),
+        *("image", "run", "fingerprint", "stand_ins", "started_at", "finished_at", "findings", "pairs"),
     }
     assert (verdict["outcome"], verdict["nodes"], verdict["size_bytes"]) == ("pass", ["n0", "n1"], 1 << 24)
     assert [row[0] for row in verdict["table"]] == [row.size for row in GOOD.rows]
@@ -179,8 +183,9 @@ def test_fail(run: Run, sheet: Sheet, says: str) -> None:
     assert code == 2
     assert text.startswith(says)
     assert "Nodes stay closed." in text
-    assert text.splitlines()[1].startswith("Next: ")
-    assert "`pulumi up`" in text.splitlines()[1]
+    assert "one of n0, n1" in text.splitlines()[1]
+    assert text.splitlines()[2].startswith("Next: ")
+    assert "`pulumi up`" in text.splitlines()[2]
     assert run.labels() == ["fail", "fail"]
     assert run.cluster.verdict()["outcome"] == "fail"
     assert not run.rank_job()
@@ -290,7 +295,7 @@ def key_helper_failed(cluster: Cluster) -> None:
         ([running, disrupted], "was taken away by the cluster: EvictionByEvictionAPI: drained"),
         ([running, pod_gone], "pod train-ranks-1-abcde on node n1 was deleted during the validation"),
         ([running, job_gone], "the rank Job train-ranks was deleted during the validation"),
-        ([running, job_condition("DeadlineExceeded")], "ran into its deadline of 330 s: the benchmark hangs or is too slow"),
+        ([running, job_condition("DeadlineExceeded")], "ran into its deadline of 540 s: the benchmark hangs or is too slow"),
         ([running, job_condition("BackoffLimitExceeded")], "the rank Job failed: BackoffLimitExceeded: it is over"),
         (
             [running, lambda cluster: cluster.node("n1", ready=False)],
@@ -386,7 +391,9 @@ def test_a_surplus_node_that_is_down_is_closed_and_not_validated(run: Run) -> No
 
 
 def leave_a_rank_job(cluster: Cluster) -> None:
-    cluster.put(f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/train-ranks", {"metadata": {"uid": "leftover"}})
+    cluster.put(
+        f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/train-ranks", {"metadata": {"uid": "leftover", "labels": RANK_LABELS}}
+    )
     cluster.pod(0, "n0", rank=RUNNING, judge=ended(0, message(SLOW)))
 
 
@@ -396,7 +403,7 @@ def test_a_leftover_rank_job_is_removed_first(run: Run) -> None:
     assert code == 0
     order = [request.method for request in run.cluster.requests if "/jobs" in request.path and request.method != "GET"]
     assert order == ["DELETE", "POST", "DELETE"]
-    assert "removing the rank Job train-ranks of an earlier run" in run.cluster.events()
+    assert "removing the rank Jobs of an earlier run" in run.cluster.events()
 
 
 def test_another_coordinator_of_the_group_is_removed_first(run: Run) -> None:

@@ -141,6 +141,17 @@ def test_what_rank_sh_reported_is_the_reason(first: Box) -> None:
     assert first.message().reason == "the image has no mpirun (Open MPI) (exit code 70)"
 
 
+@pytest.mark.parametrize(("expected", "outcome"), [("", "pass"), ("2", "pass"), ("16", "unknown")])
+def test_a_pair_is_judged_by_its_own_number_of_ranks(tmp_path: Path, expected: str, outcome: str) -> None:
+    box = Box(tmp_path / "0", 0, free_port())
+    box.environment["GATE_RANKS"] = expected
+    (box.shared / "output").write_text(healthy(ranks=2).text())
+    sidecar.write_whole(box.shared / "exit-code", "0\n")
+    box.start()
+    assert box.join() == 0
+    assert box.message().outcome == outcome
+
+
 def test_sigterm_leaves_unknown_even_with_a_good_table(first: Box) -> None:
     until(lambda: listening(first))
     (first.shared / "output").write_text(healthy().text())

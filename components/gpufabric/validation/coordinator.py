@@ -1,7 +1,8 @@
 """The gate's coordinator: the program of the Job that Pulumi follows.
 
-Finds the group's nodes, closes them, makes the rank Job, follows it, labels the nodes, writes the verdict ConfigMap and leaves
-one message for a human as its termination message. Exit 0 pass or pending, 2 fail, 3 unknown (`contract.EXIT_CODES`).
+Finds the group's nodes, closes them, makes the rank Job, follows it, looks for the node where it did not pass, labels the
+nodes, writes the verdict ConfigMap and leaves one message for a human as its termination message. Exit 0 pass or pending,
+2 fail, 3 unknown (`contract.EXIT_CODES`).
 """
 
 import json
@@ -9,17 +10,20 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from gpufabric.validation import contract, ending, nodes, report
-from gpufabric.validation.api import Api, ApiError, path
+from gpufabric.validation import contract, ending, findings, leftovers, nodes, report
+from gpufabric.validation.api import Api, ApiError, Json, path
 from gpufabric.validation.ending import Ending, Stopped, Undecided
 from gpufabric.validation.nodes import Group
+from gpufabric.validation.pairs import Pairs
 from gpufabric.validation.predecessors import remove_predecessors
 from gpufabric.validation.ranks import Pace, Ranks, check_placement
+from gpufabric.validation.words import listed
 
 
 class Coordinator:
@@ -29,6 +33,7 @@ class Coordinator:
         self.api, self.gate, self.pace = api, gate, pace
         self.group: Group | None = None
         self.ranks: Ranks | None = None
+        self.output: str | None = None
         self.started_at = report.now()
 
     def decide(self) -> Ending:
@@ -36,7 +41,7 @@ class Coordinator:
         try:
             return self._measure()
         except Undecided as undecided:
-            return Ending(undecided.outcome, undecided.reason, undecided.fix, undecided.nodes)
+            return self._undecided(undecided)
         except ApiError as error:
             return ending.of_api_error(error, self._names())
         except Exception as error:  # noqa: BLE001  # whatever it is, the message must say so
@@ -49,30 +54,55 @@ class Coordinator:
         remove_predecessors(self.api, self.gate, say, poll_s=self.pace.poll, patience_s=self.pace.removal)
         group = nodes.wait_for_group(self.api, self.gate, say, self.pace.poll)
         self.group = group
-        say(f"validating {nodes.listed(group.names)}: closed to jobs until it passes")
+        say(f"validating {listed(group.names)}: closed to jobs until it passes")
         nodes.close(self.api, [node.name for node in (*group.members, *group.surplus)])
+        if leftovers.jobs(self.api, self.gate) or leftovers.rank_pods(self.api, self.gate):
+            say("removing the rank Jobs of an earlier run")
+            what = "what an earlier run left"
+            leftovers.remove(self.api, self.gate, what=what, poll_s=self.pace.poll, patience_s=self.pace.removal)
         ranks = Ranks(self.api, self.gate, group, say, self.pace)
-        ranks.remove_leftover()
         self.ranks = ranks
         ranks.create(job)
         say(f"rank Job {self.gate.names.rank_job} created")
-        followed = ranks.follow()
-        check_placement(followed, group)
-        nodes.check_unchanged(group, nodes.find(self.api, self.gate.node_selector))
-        return ending.of_measurement(followed.measurement, group.names)
+        found = self._measure_group(ranks, group)
+        if found.by_a_node and len(group.names) >= contract.LEAST_NODES_FOR_PAIRS:
+            return self._who(found, group, job, say)
+        if found.measurement is not None:
+            return ending.with_findings(found, findings.of_small_group(group.names, found.measurement))
+        return found
+
+    def _measure_group(self, ranks: Ranks, group: Group) -> Ending:
+        try:
+            followed = ranks.follow()
+            check_placement(followed, group)
+            nodes.check_unchanged(group, nodes.find(self.api, self.gate.node_selector))
+        except Undecided as undecided:
+            return self._undecided(undecided)
+        return ending.of_measurement(followed.measurement, group.names, explained=followed.explained)
+
+    def _who(self, found: Ending, group: Group, job: Json, say: Callable[[str], None]) -> Ending:
+        """Pairs of nodes, until one can say who it is; the group's outcome stays."""
+        say(f"{self.gate.group} did not pass: {found.reason}")
+        self.output = self.ranks.output() if self.ranks else ""  # of the group's run: its pods are about to go
+        pairs = Pairs(self.api, self.gate, group, job, say=say, pace=self.pace)
+        named = pairs.search()
+        return ending.with_findings(found, named, tuple(pairs.results))
+
+    def _undecided(self, found: Undecided) -> Ending:
+        return Ending(found.outcome, found.reason, found.fix, found.nodes or self._names(), by_a_node=found.by_a_node)
 
     def _names(self) -> tuple[str, ...]:
         return self.group.names if self.group else ()
 
     def record(self, found: Ending) -> Ending:
         """Labels first, then the ConfigMap. What cannot be recorded is no pass: then the nodes are closed again."""
-        output = self.ranks.output() if self.ranks else ""
+        output = self.output if self.output is not None else self.ranks.output() if self.ranks else ""
         try:
             self._write(found, output)
         except ApiError as error:
             refused = ending.of_api_error(error, found.nodes)
             reason = f"{found.reason}; the outcome ({found.outcome}) could not be recorded: {refused.reason}"
-            found = Ending("unknown", reason, refused.fix, found.nodes, found.measurement)
+            found = replace(found, outcome="unknown", reason=reason, fix=refused.fix, findings=(), pairs=())
             for step in (self._close, lambda: self._write(found, output)):
                 try:
                     step()
@@ -80,9 +110,9 @@ class Coordinator:
                     print(f"not recorded: {again}", flush=True)
         if self.ranks is not None:
             try:
-                self.ranks.delete()  # the nodes' accelerators are free again
+                leftovers.delete(self.api, self.gate)  # the nodes' accelerators are free again
             except ApiError as error:
-                print(f"the rank Job was not deleted: {error}", flush=True)
+                print(f"the rank Jobs were not deleted: {error}", flush=True)
         return found
 
     def _close(self) -> None:
@@ -90,7 +120,7 @@ class Coordinator:
 
     def _write(self, found: Ending, output: str) -> None:
         if self.group is not None and found.outcome != "pending":
-            nodes.mark(self.api, self.group, found.outcome, report.annotation(self.gate, found))
+            nodes.mark(self.api, self.group, lambda node: (found.label(node), report.annotation(self.gate, found, node)))
         verdict = json.dumps(report.verdict(self.gate, found, self.started_at), separators=(",", ":"))
         name, namespace = self.gate.names.verdict, self.gate.namespace
         body: dict[str, Any] = {

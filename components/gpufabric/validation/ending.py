@@ -1,10 +1,13 @@
 """How a gate run ends: an outcome, why, and what to do next."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from gpufabric.validation.api import ApiError
+from gpufabric.validation.findings import Finding, convicted
+from gpufabric.validation.localise import PairResult
 from gpufabric.validation.measurement import Measurement
+from gpufabric.validation.words import listed
 
 AGAIN: Final = "then run `pulumi up` again: a gate that did not pass is run anew"
 
@@ -25,36 +28,82 @@ _FIXES: Final = {
     "exit_code": "read output.txt in the verdict ConfigMap for what went wrong after the measurement, " + AGAIN,
 }
 
+_BY_A_NODE: Final = ("slow", "wrong_sums")
+"""Not the transport: the line of NCCL's log in the reason names the pod, and a pair's line would say no more."""
+_NOT_BY_A_NODE: Final = (None, 0, 70, 71, 73, 74)
+"""Exit codes of rank.sh for what is the image's or the pod profile's; 0 and none say nothing of a node."""
+
 
 @dataclass(frozen=True)
 class Ending:
-    """Outcome (pass | fail | unknown | pending), reason and fix; the measurement and the nodes where there are any."""
+    """Outcome (pass | fail | unknown | pending), reason and fix; the measurement and the nodes where there are any.
+
+    `findings` and `pairs`: who it is, where the group did not pass. They name nodes and never change the outcome.
+    `by_a_node`: a single node could be the cause, and none is named in the reason.
+    """
 
     outcome: str
     reason: str
     fix: str
     nodes: tuple[str, ...] = ()
     measurement: Measurement | None = None
+    by_a_node: bool = False
+    findings: tuple[Finding, ...] = ()
+    pairs: tuple[PairResult, ...] = ()
+
+    def label(self, node: str) -> str:
+        """The label of one node: `fail` for a node that is named; the others are then not what failed, and did not pass."""
+        named = convicted(self.findings)
+        if not named:
+            return self.outcome
+        return "fail" if node in named else "unknown"
+
+    def why(self, node: str) -> str:
+        """What the findings say of one node; empty where there are none."""
+        own = [each.text for each in self.findings if node in each.nodes]
+        if own:
+            return "; ".join(own)
+        named = convicted(self.findings)
+        if named:
+            return f"not named: the group did not pass because of {listed(named)}"
+        return "; ".join(each.text for each in self.findings if not each.nodes)
 
 
 class Undecided(Exception):  # noqa: N818  # an outcome, not an error
     """Ends the run without a verdict on the fabric: unknown, or pending where too few nodes are normal."""
 
-    def __init__(self, reason: str, fix: str, *, outcome: str = "unknown", nodes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, reason: str, fix: str, *, outcome: str = "unknown", nodes: tuple[str, ...] = (), by_a_node: bool = False
+    ) -> None:
         super().__init__(reason)
-        self.reason, self.fix, self.outcome, self.nodes = reason, fix, outcome, nodes
+        self.reason, self.fix, self.outcome, self.nodes, self.by_a_node = reason, fix, outcome, nodes, by_a_node
 
 
 class Stopped(BaseException):
     """SIGTERM: the coordinator's pod is being deleted. A BaseException, so that no handler on the way takes it for an error."""
 
 
-def of_measurement(measurement: Measurement, nodes: tuple[str, ...]) -> Ending:
-    """The judge's word with the advice for its cause."""
+def of_measurement(measurement: Measurement, nodes: tuple[str, ...], *, explained: bool = False) -> Ending:
+    """The judge's word with the advice for its cause. `explained`: the reason already names a pod that ended."""
     fix = _FIXES.get(measurement.cause, _FIXES["incomplete"])
     if measurement.outcome == "pass":
         fix = "nothing; the nodes are open to jobs"
-    return Ending(measurement.outcome, measurement.reason, fix, nodes, measurement)
+    by_a_node = not explained and (
+        (measurement.outcome == "fail" and measurement.cause in _BY_A_NODE)
+        or (measurement.outcome == "unknown" and measurement.exit_code not in _NOT_BY_A_NODE)
+    )
+    return Ending(measurement.outcome, measurement.reason, fix, nodes, measurement, by_a_node)
+
+
+def with_findings(found: Ending, findings: tuple[Finding, ...], pairs: tuple[PairResult, ...] = ()) -> Ending:
+    """The ending with the search's result, and the advice that follows from it."""
+    fix, names = found.fix, convicted(findings)
+    kinds = {each.kind for each in findings}
+    if "slow_fabric" in kinds:
+        fix = f"look at what all nodes share (switches, MTU, congestion control, adaptive routing) and at the floor, {AGAIN}"
+    elif kinds & {"slow_node", "slow_pair"} and found.measurement and found.measurement.cause == "slow":
+        fix = f"compare NIC speed, error counters and cables of {listed(names)} with a good node's, repair or replace, {AGAIN}"
+    return replace(found, fix=fix, findings=findings, pairs=pairs)
 
 
 def of_api_error(error: ApiError, nodes: tuple[str, ...] = ()) -> Ending:

@@ -9,6 +9,7 @@ from typing import Any
 from gpufabric.validation import contract
 from gpufabric.validation.api import Api, Json, path
 from gpufabric.validation.ending import AGAIN, Undecided
+from gpufabric.validation.words import count, listed
 
 
 @dataclass(frozen=True)
@@ -121,23 +122,15 @@ def check_unchanged(before: Group, after: Sequence[Node]) -> None:
             )
 
 
-def mark(api: Api, group: Group, outcome: str, record: Mapping[str, Any]) -> None:
-    """Label every member with the outcome; the annotation says what it rests on. Only `pass` opens a node to jobs."""
+def mark(api: Api, group: Group, of_node: Callable[[str], tuple[str, Mapping[str, Any]]]) -> None:
+    """Label every member; the annotation says what the label rests on. Only `pass` opens a node to jobs.
+
+    `of_node`: label and annotation (without the boot id) of a node.
+    """
     for node in group.members:
+        label, record = of_node(node.name)
         text = json.dumps({**record, "boot_id": node.boot_id}, separators=(",", ":"))
         body = {
-            "metadata": {"labels": {contract.LABEL_VALIDATED: outcome}, "annotations": {contract.ANNOTATION_VALIDATION: text}}
+            "metadata": {"labels": {contract.LABEL_VALIDATED: label}, "annotations": {contract.ANNOTATION_VALIDATION: text}}
         }
         api.merge_patch(path("nodes", node.name), body, contract.FIELD_MANAGER)
-
-
-def listed(names: Sequence[str], most: int = 16) -> str:
-    """`n0, n1`; of a long list the first ones and how many there are."""
-    if len(names) <= most:
-        return ", ".join(names)
-    return f"{', '.join(names[:most])}, … ({len(names)} nodes)"
-
-
-def count(number: int, noun: str) -> str:
-    """`1 node`, `2 nodes`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"

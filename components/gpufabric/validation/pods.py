@@ -44,6 +44,7 @@ class Pod:
     disruption: str
     unschedulable: str
     containers: dict[str, Container] = field(default_factory=dict)
+    job: str = ""
 
     def container(self, name: str) -> Container:
         return self.containers.get(name) or Container(name, "")
@@ -81,6 +82,7 @@ def of(raw: Json) -> Pod:
         disruption=disruption,
         unschedulable=str(scheduled.get("message") or "no reason given") if waits else "",
         containers={each["name"]: _container(each, spec) for each in states},
+        job=str(labels.get(JOB_KEY, "")),
     )
 
 

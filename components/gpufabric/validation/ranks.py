@@ -1,9 +1,9 @@
-"""The rank Job: remove a leftover, create it, follow its pods until the judge has spoken or something else has happened."""
+"""A rank Job, the group's or a pair's: create it, follow its pods until the judge has spoken or something else has happened."""
 
 import copy
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from gpufabric.validation import contract, measurement, nodes, pods, table
@@ -13,6 +13,7 @@ from gpufabric.validation.judge import size_text
 from gpufabric.validation.measurement import Measurement
 from gpufabric.validation.nodes import Group
 from gpufabric.validation.pods import Pod
+from gpufabric.validation.words import listed
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,15 @@ class Seen:
 
 @dataclass(frozen=True)
 class Followed:
-    """The judge's measurement and the node of every rank pod, by index."""
+    """The judge's measurement and the node of every rank pod, by index. `explained`: a pod's end is given as the reason."""
 
     measurement: Measurement
     placed: Mapping[int, str]
+    explained: bool = False
 
 
 class Ranks:
-    """The rank Job of one gate."""
+    """One rank Job: that of the gate it is given (a pair has a gate of its own, see `pairs`)."""
 
     def __init__(self, api: Api, gate: contract.Gate, group: Group, say: Callable[[str], None], pace: Pace) -> None:
         self.api, self.gate, self.group, self.say, self.pace = api, gate, group, say, pace
@@ -64,26 +66,6 @@ class Ranks:
         """The Job's pods by index."""
         found = self.api.list(path("pods", namespace=self.gate.namespace), labels=f"{pods.JOB_KEY}={self.name}")
         return sorted((pods.of(raw) for raw in found), key=lambda pod: (pod.index, pod.name))
-
-    def remove_leftover(self) -> None:
-        """A predecessor that was killed may have left its rank Job: delete it and wait until its pods are gone."""
-        if self.api.find(self.job_path) is None and not self.pods():
-            return
-        self.say(f"removing the rank Job {self.name} of an earlier run")
-        self.api.delete(self.job_path)
-        end = time.monotonic() + self.pace.removal
-        while left := self._left():
-            if time.monotonic() >= end:
-                raise Undecided(
-                    f"what an earlier run left does not go away within {self.pace.removal:g} s: {', '.join(left)}",
-                    f"look at it (kubectl describe -n {self.gate.namespace}), remove it, {AGAIN}",
-                    nodes=self.group.names,
-                )
-            time.sleep(self.pace.poll)
-
-    def _left(self) -> list[str]:
-        job = [f"Job {self.name}"] if self.api.find(self.job_path) else []
-        return job + [pod.where for pod in self.pods()]
 
     def create(self, owner: Json) -> None:
         """Create the rank Job as planned, owned by the coordinator's Job: it goes when that goes."""
@@ -111,19 +93,36 @@ class Ranks:
         """Until the judge's result. Raises Undecided for everything that keeps it from coming, with the exact reason."""
         while True:
             current = self.pods()
-            for pod in current:
-                self.seen.pods[pod.name] = pod
-            judge = next((pod.container(contract.CONTAINER_JUDGE) for pod in current if pod.index == 0), None)
-            if judge is not None and judge.kind == "terminated":
-                found = measurement.parse(judge.message)
-                if found is None:
-                    self._undecided(f"the judge {pods.ended(judge)} and left no result")
-                for row in found.table:
+            found = self.look(
+                current, lambda: self.api.find(self.job_path), lambda: nodes.find(self.api, self.gate.node_selector)
+            )
+            if found is not None:
+                for row in found.measurement.table:
                     self._tell_row(row[0], row[3], row[1])
-                return Followed(self._explained(found, current), {pod.index: pod.node for pod in current})
-            self._look(current)
+                return found
             self._progress(current)
             time.sleep(self.pace.poll)
+
+    def look(
+        self, current: list[Pod], job: Callable[[], Json | None], members: Callable[[], Sequence[nodes.Node]]
+    ) -> Followed | None:
+        """One look at the Job's pods: the result, or None if it is still to come. Raises Undecided as `follow` does.
+
+        `job` and `members` read the Job and the group's nodes; they are called only where the pods do not say enough.
+        """
+        for pod in current:
+            self.seen.pods[pod.name] = pod
+        judge = next((pod.container(contract.CONTAINER_JUDGE) for pod in current if pod.index == 0), None)
+        if judge is None or judge.kind != "terminated":
+            self._look(current, job, members)
+            return None
+        found = measurement.parse(judge.message)
+        if found is None:
+            self._undecided(f"the judge {pods.ended(judge)} and left no result")
+        cause = pods.taken_away(current) or pods.crashed(current) if found.outcome == "unknown" else ""
+        if cause:  # an unknown of the judge often has its cause elsewhere: say that first
+            found = replace(found, reason=f"{cause}; {found.reason}")
+        return Followed(found, {pod.index: pod.node for pod in current}, bool(cause))
 
     def output(self) -> str:
         """The end of rank 0's output: the judge's log repeats it; empty if it cannot be had."""
@@ -139,19 +138,12 @@ class Ranks:
                 return text.encode()[-contract.OUTPUT_TAIL_BYTES :].decode("utf-8", "ignore")
         return ""
 
-    def _explained(self, found: Measurement, current: list[Pod]) -> Measurement:
-        """An unknown of the judge often has its cause elsewhere: say that first."""
-        if found.outcome != "unknown":
-            return found
-        cause = pods.taken_away(current) or pods.crashed(current)
-        return Measurement(**{**found.__dict__, "reason": f"{cause}; {found.reason}"}) if cause else found
-
-    def _look(self, current: list[Pod]) -> None:
+    def _look(self, current: list[Pod], job: Callable[[], Json | None], members: Callable[[], Sequence[nodes.Node]]) -> None:
         """Raise Undecided for whatever keeps the result from coming."""
         if reason := pods.taken_away(current) or pods.crashed(current):
             self._undecided(reason)
         self._look_at_rank_0(current)
-        self._look_at_job()
+        self._look_at_job(job())
         gone = [pod for pod in self.seen.pods.values() if pod.name not in {each.name for each in current}]
         for pod in gone + [pod for pod in current if pod.deleting]:
             self._undecided(f"{pod.where} was deleted during the validation")
@@ -161,10 +153,11 @@ class Ranks:
         if waiting and now - self.created_at >= self.gate.timeouts.ranks_start_s:
             self._undecided(f"not all ranks run after {self.gate.timeouts.ranks_start_s} s: {waiting}")
         if now - self.created_at >= self.gate.timeouts.rank_job_s + self.pace.overtime:
-            self._undecided(f"no result from the judge after {self.gate.timeouts.rank_job_s + self.pace.overtime:g} s")
+            patience_s = self.gate.timeouts.rank_job_s + self.pace.overtime
+            self._undecided(f"no result from the judge after {patience_s:g} s", by_a_node=True)
         if now >= self.seen.next_nodes:
             self.seen.next_nodes = now + self.pace.nodes
-            nodes.check_unchanged(self.group, nodes.find(self.api, self.gate.node_selector))
+            nodes.check_unchanged(self.group, members())
 
     def _look_at_rank_0(self, current: list[Pod]) -> None:
         """It ended with an error: the judge beside it says why, but not for ever."""
@@ -173,8 +166,7 @@ class Ranks:
             if pod.index == 0 and rank.failed and self._lasts("rank 0 ended", self.pace.judge_grace):
                 self._undecided(f"rank 0 ({pod.where}) {pods.ended(rank)}; its judge gave no result")
 
-    def _look_at_job(self) -> None:
-        job = self.api.find(self.job_path)
+    def _look_at_job(self, job: Json | None) -> None:
         if job is None:
             self._undecided(f"the rank Job {self.name} was deleted during the validation")
         for condition in (job.get("status") or {}).get("conditions") or []:
@@ -183,7 +175,7 @@ class Ranks:
             reason, message = str(condition.get("reason") or ""), str(condition.get("message") or "")
             if reason == "DeadlineExceeded":
                 deadline = f"its deadline of {self.gate.timeouts.rank_job_s} s"
-                self._undecided(f"the rank Job ran into {deadline}: the benchmark hangs or is too slow")
+                self._undecided(f"the rank Job ran into {deadline}: the benchmark hangs or is too slow", by_a_node=True)
             if self._lasts("job failed", self.pace.judge_grace):
                 self._undecided(f"the rank Job failed: {reason}: {message}")
 
@@ -241,9 +233,10 @@ class Ranks:
         self.seen.sizes.add(int(size_bytes))
         self.say(f"{size_text(int(size_bytes)):>8}: busbw {busbw:g} GB/s, {time_us:g} us")
 
-    def _undecided(self, reason: str, fix: str = "") -> NoReturn:
+    def _undecided(self, reason: str, fix: str = "", *, by_a_node: bool = False) -> NoReturn:
         look = f"kubectl describe pods -n {self.gate.namespace} -l {pods.JOB_KEY}={self.name}"
-        raise Undecided(reason, fix or f"look at it ({look}), repair it, {AGAIN}", nodes=self.group.names)
+        fix = fix or f"look at it ({look}), repair it, {AGAIN}"
+        raise Undecided(reason, fix, nodes=self.group.names, by_a_node=by_a_node)
 
 
 def check_placement(followed: Followed, group: Group) -> None:
@@ -251,7 +244,7 @@ def check_placement(followed: Followed, group: Group) -> None:
     where = [followed.placed[index] for index in sorted(followed.placed)]
     if len(where) != len(group.names) or set(where) != set(group.names):
         raise Undecided(
-            f"the ranks ran on {', '.join(where) or 'no node'}, not on {nodes.listed(group.names)}, one on each",
+            f"the ranks ran on {', '.join(where) or 'no node'}, not on {listed(group.names)}, one on each",
             f"the rank Job lost its anti-affinity or its node selector: {AGAIN}",
             nodes=group.names,
         )

@@ -2,13 +2,16 @@
 
 import datetime
 import time
-from typing import Any
+from typing import Any, Final
 
 from gpufabric.validation import contract
 from gpufabric.validation.api import Api, ApiError, Json, path
 from gpufabric.validation.ending import Ending
+from gpufabric.validation.findings import convicted
 from gpufabric.validation.judge import size_text
-from gpufabric.validation.nodes import listed
+from gpufabric.validation.words import listed
+
+_MOST_FINDINGS: Final = 5
 
 
 def now() -> str:
@@ -82,6 +85,16 @@ def verdict(gate: contract.Gate, ending: Ending, started_at: str) -> dict[str, A
         "floor_busbw_gbytes_per_s": wanted.floor_busbw_gbytes_per_s,
         "floor_source": wanted.floor_source,
         "table": [list(row) for row in found.table] if found else [],
+        "findings": [each.to_dict() for each in ending.findings],
+        "pairs": [
+            {
+                "round": pair.round,
+                "nodes": list(pair.nodes),
+                "outcome": pair.outcome,
+                "busbw_gbytes_per_s": pair.busbw_gbytes_per_s,
+            }
+            for pair in ending.pairs
+        ],
         "image": gate.image,
         "run": gate.run,
         "fingerprint": gate.fingerprint,
@@ -91,21 +104,23 @@ def verdict(gate: contract.Gate, ending: Ending, started_at: str) -> dict[str, A
     }
 
 
-def annotation(gate: contract.Gate, ending: Ending) -> dict[str, Any]:
-    """The node annotation without the boot id, which differs per node."""
+def annotation(gate: contract.Gate, ending: Ending, node: str) -> dict[str, Any]:
+    """The annotation of one node without its boot id. `outcome` is the node's label; `why`, where its findings are told."""
+    why = ending.why(node)
     return {
-        "outcome": ending.outcome,
+        "outcome": ending.label(node),
         "stack": gate.stack,
         "group": gate.group,
         "busbw_gbytes_per_s": ending.measurement.busbw_gbytes_per_s if ending.measurement else None,
         "floor_busbw_gbytes_per_s": gate.expectation.floor_busbw_gbytes_per_s,
         "at": now(),
         "fingerprint": gate.fingerprint,
+        **({"why": why[:1000]} if why else {}),
     }
 
 
 def message(gate: contract.Gate, ending: Ending) -> str:
-    """Two lines for an on-call engineer at 3 a.m.: what is, and what to do. At most 4096 bytes."""
+    """For an on-call engineer at 3 a.m.: a line with what is, one for each finding, one with what to do. At most 4096 bytes."""
     found, wanted = ending.measurement, gate.expectation
     over = f" over {listed(ending.nodes)}" if ending.nodes else ""
     floor = f"wanted at least {wanted.floor_busbw_gbytes_per_s:.4g} GB/s (floor {wanted.floor_source})"
@@ -126,9 +141,13 @@ def message(gate: contract.Gate, ending: Ending) -> str:
         first = f"UNKNOWN {gate.group}: {ending.reason}.{kept}"
     if gate.stand_ins:
         first += f" Stand-ins: {'; '.join(gate.stand_ins)}."
-    second = f"Next: {ending.fix}."
-    room = contract.TERMINATION_MESSAGE_BYTES - len(second.encode()[:1500]) - 1
-    return f"{_cut(first, room)}\n{_cut(second, 1500)}"
+    lines = [f"{_cut(each.text, 300)}." for each in ending.findings[:_MOST_FINDINGS]]
+    if len(ending.findings) > _MOST_FINDINGS:
+        named = listed(convicted(ending.findings), most=40)
+        lines.append(_cut(f"In all {len(ending.findings)} findings, in the verdict: {named}.", 600))
+    lines.append(_cut(f"Next: {ending.fix}.", 800))
+    room = contract.TERMINATION_MESSAGE_BYTES - sum(len(line.encode()) + 1 for line in lines)
+    return "\n".join([_cut(first, room), *lines])
 
 
 def _cut(text: str, most_bytes: int) -> str:

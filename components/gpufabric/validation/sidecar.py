@@ -16,7 +16,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import FrameType
@@ -41,7 +41,10 @@ class SidecarError(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """Where this container finds and leaves things, from its environment (`contract.rank_environment`)."""
+    """Where this container finds and leaves things, from its environment (`contract.rank_environment`).
+
+    `ranks`: how many to expect where that is not gate.json's number, else 0.
+    """
 
     index: int
     shared: Path
@@ -50,6 +53,7 @@ class Place:
     key_url: str
     key_port: int
     deadline_s: float
+    ranks: int
 
     @staticmethod
     def of(environment: Mapping[str, str]) -> "Place":
@@ -74,6 +78,7 @@ class Place:
             key_url=f"http://{first}:{port}/key",
             key_port=port,
             deadline_s=whole(contract.ENV_DEADLINE_SECONDS, _DEFAULT_DEADLINE_SECONDS),
+            ranks=int(whole(contract.ENV_RANKS, 0)),
         )
 
 
@@ -204,7 +209,8 @@ def verdict(place: Place, output: str, stopped: str) -> Measurement:
         return Measurement("unknown", f"the judge cannot read the plan: {error}")
     text = small(place.shared / "exit-code")
     code = int(text) if text.isascii() and text.isdigit() else None
-    found = judge(output, gate.expectation, exit_code=code, error=small(place.shared / "error"))
+    wanted = replace(gate.expectation, ranks=place.ranks or gate.expectation.ranks)
+    found = judge(output, wanted, exit_code=code, error=small(place.shared / "error"))
     if code is None and found.outcome != "fail":
         return Measurement(**{**found.__dict__, "outcome": "unknown", "reason": f"{stopped or 'no exit code'}; {found.reason}"})
     return found

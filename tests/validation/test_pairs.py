@@ -1,0 +1,350 @@
+"""The search by pairs against a small API server whose nodes measure what the test says: Jobs, words, labels, verdict."""
+
+import copy
+import json
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpufabric.validation import contract, coordinator, pairs
+from gpufabric.validation.api import Api, ApiError
+from gpufabric.validation.judge import judge
+from gpufabric.validation.ranks import Pace
+from tests.validation.fake_api import NAMESPACE, RANK_LABELS, Cluster
+from tests.validation.printer import Sheet, healthy, last_row
+from tests.validation.samples import GATE
+
+QUICK = Pace(poll=0.005, nodes=0.0, log=0.0, image_grace=0.1, create_grace=0.1, judge_grace=0.15, removal=0.3, overtime=0.1)
+RUNNING: dict[str, Any] = {"running": {}}
+JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/"
+Result = Callable[[int, float, str], str]
+
+
+def ended(code: int, text: str = "") -> dict[str, Any]:
+    return {"terminated": {"exitCode": code, "message": text, "reason": "Completed" if code == 0 else "Error"}}
+
+
+class Nodes:
+    """Four nodes and what is wrong with them. As the kubelets, it gives every rank Job pods that have ended."""
+
+    def __init__(self, root: Path, count: int = 4) -> None:
+        self.cluster, self.root = Cluster(), root
+        self.names = [f"n{at}" for at in range(count)]
+        self.slow: Collection[str] = ()
+        self.wrong: Collection[str] = ()
+        self.hung: Collection[str] = ()
+        self.together = 0.06
+        self.measured: list[tuple[str, ...]] = []
+        self.misplaced: Collection[str] = ()
+        self.at_pair: Callable[[Cluster], None] = lambda _: None
+        self.gate: dict[str, Any] = copy.deepcopy(GATE) | {"nodes": count}
+        self.gate["expectation"]["ranks"] = count
+        self.gate["rank_job"]["spec"] |= {"completions": count, "parallelism": count}
+        self.cluster.put(JOBS + "train-gate", {"metadata": {"uid": "the-coordinator"}})
+        for name in self.names:
+            self.cluster.node(name)
+        self.cluster.kubelet = self.run_pods
+
+    def run_pods(self, cluster: Cluster) -> None:
+        for at, job in [(at, job) for at, job in cluster.objects.items() if at.startswith(JOBS + "train-ranks")]:
+            name = at.rsplit("/", 1)[-1]
+            if any(f"/pods/{name}-0-" in each for each in cluster.objects):
+                continue
+            where = bound(job) or self.names
+            if len(where) == 2:
+                self.measured.append(tuple(where))
+                self.at_pair(cluster)
+            for index, node in enumerate(where):
+                text = self.message(where) if index == 0 else ""
+                seat = "n0" if node in self.misplaced and len(where) == 2 else node
+                cluster.pod(index, seat, job=name, rank=RUNNING if index else ended(0), judge=ended(0, text))
+
+    def message(self, where: list[str]) -> str:
+        wanted = replace(contract.parse(json.dumps(self.gate)).expectation, ranks=len(where))
+        if set(where) & set(self.hung):
+            return judge("", wanted, exit_code=124, error="the benchmark did not end within 120 s and was stopped").to_json()
+        sheet = self.sheet(where)
+        return judge(sheet.text(), wanted, exit_code=0).to_json()
+
+    def sheet(self, where: list[str]) -> Sheet:
+        busbw = 0.007 if set(where) & set(self.slow) else 0.06
+        sheet = healthy(len(where), busbw=min(busbw, self.together) if len(where) > 2 else busbw)
+        return last_row(sheet, wrong="3") if set(where) & set(self.wrong) else sheet
+
+    def go(self) -> tuple[int, list[str]]:
+        """Exit code and the termination message's lines."""
+        (self.root / "plan").mkdir(exist_ok=True)
+        (self.root / "plan" / "gate.json").write_text(json.dumps(self.gate))
+        environment = {"GATE_ROOT": str(self.root), "GATE_TERMINATION_LOG": str(self.root / "message")}
+        code = coordinator.main(environment, Api(self.cluster.url, None, dict, sleep=lambda _: None), QUICK)
+        text = (self.root / "message").read_text()
+        assert len(text.encode()) <= 4096
+        assert not [at for at in self.cluster.objects if at.startswith(JOBS + "train-ranks")], "Jobs are left"
+        return code, text.splitlines()
+
+    def labels(self) -> list[str | None]:
+        return [self.cluster.marks(name)[0] for name in self.names]
+
+    def created(self) -> list[dict[str, Any]]:
+        return [request.body for request in self.cluster.asked("POST", "/jobs")]
+
+
+def bound(job: dict[str, Any]) -> list[str]:
+    """The nodes that a Job is bound to."""
+    affinity = job["spec"]["template"]["spec"].get("affinity", {}).get("nodeAffinity", {})
+    terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [])
+    return [term["matchFields"][0]["values"][0] for term in terms]
+
+
+@pytest.fixture
+def four(tmp_path: Path) -> Iterator[Nodes]:
+    made = Nodes(tmp_path)
+    yield made
+    made.cluster.close()
+
+
+def test_a_slow_node_is_named(four: Nodes) -> None:
+    four.slow = ["n3"]
+    four.cluster.logs["judge"] = "the group's output"
+    code, lines = four.go()
+    assert code == 2
+    assert lines[0].startswith(
+        "FAIL train: all_reduce busbw 0.007 GB/s at 16 MiB over n0, n1, n2, n3; wanted at least 0.03 GB/s"
+    )
+    assert lines[1] == "Slow node: n3 (0.007 GB/s with n0, 0.007 with n2; the others 0.06)."
+    assert lines[2].startswith("Next: compare NIC speed, error counters and cables of n3 with a good node's")
+    assert len(lines) == 3
+    assert four.labels() == ["unknown", "unknown", "unknown", "fail"]
+    verdict = four.cluster.verdict()
+    assert verdict["outcome"] == "fail"
+    assert verdict["findings"] == [{"kind": "slow_node", "nodes": ["n3"], "busbw_gbytes_per_s": 0.007, "text": lines[1][:-1]}]
+    assert verdict["pairs"] == [
+        {"round": 1, "nodes": ["n0", "n3"], "outcome": "fail", "busbw_gbytes_per_s": 0.007},
+        {"round": 1, "nodes": ["n1", "n2"], "outcome": "pass", "busbw_gbytes_per_s": 0.06},
+        {"round": 2, "nodes": ["n0", "n1"], "outcome": "pass", "busbw_gbytes_per_s": 0.06},
+        {"round": 2, "nodes": ["n3", "n2"], "outcome": "fail", "busbw_gbytes_per_s": 0.007},
+    ]
+    assert verdict["nodes"] == four.names
+    data = four.cluster.objects[f"/api/v1/namespaces/{NAMESPACE}/configmaps/train-verdict"]["data"]
+    assert data["output.txt"] == "the group's output"
+
+
+def test_the_annotation_says_why(four: Nodes) -> None:
+    four.slow = ["n3"]
+    four.go()
+    named, other = four.cluster.marks("n3")[1], four.cluster.marks("n1")[1]
+    assert named is not None
+    assert other is not None
+    assert (named["outcome"], named["why"]) == ("fail", "Slow node: n3 (0.007 GB/s with n0, 0.007 with n2; the others 0.06)")
+    assert (other["outcome"], other["why"]) == ("unknown", "not named: the group did not pass because of n3")
+
+
+def test_progress_is_told_by_round(four: Nodes) -> None:
+    four.slow = ["n3"]
+    four.go()
+    told = four.cluster.events()
+    assert [text for text in told if "round" in text] == [
+        "looking for the node, round 1: n0 with n3; n1 with n2",
+        "round 1: 1 of 2 pairs are good; n0 with n3: 0.007 GB/s",
+        "looking for the node, round 2: n0 with n1; n3 with n2",
+        "round 2: 1 of 2 pairs are good; n3 with n2: 0.007 GB/s",
+    ]
+
+
+def test_two_slow_nodes_are_named(four: Nodes) -> None:
+    four.slow = ["n0", "n3"]
+    code, lines = four.go()
+    assert code == 2
+    assert [line[:13] for line in lines[1:3]] == ["Slow node: n0", "Slow node: n3"]
+    assert four.labels() == ["fail", "unknown", "unknown", "fail"]
+
+
+def test_a_uniformly_slow_fabric_names_nobody(four: Nodes) -> None:
+    four.slow = four.names
+    code, lines = four.go()
+    assert code == 2
+    assert lines[1] == "Slow fabric: all 6 pairs are slow (0.007 GB/s); nobody is singled out."
+    assert lines[2].startswith("Next: look at what all nodes share")
+    assert four.labels() == ["fail"] * 4
+    note = four.cluster.marks("n0")[1]
+    assert note is not None
+    assert note["why"].startswith("Slow fabric")
+
+
+def test_good_pairs_of_a_slow_group_decide_nothing(four: Nodes) -> None:
+    four.together = 0.01
+    code, lines = four.go()
+    assert code == 2
+    assert lines[1].startswith("Not decided: all 6 pairs are good, only the nodes together are not")
+    assert four.labels() == ["fail"] * 4
+
+
+def test_wrong_sums_are_traced_to_a_node(four: Nodes) -> None:
+    four.wrong = ["n1"]
+    code, lines = four.go()
+    assert code == 2
+    assert lines[0].startswith("FAIL train: wrong sums: 3 wrong elements at 16 MiB")
+    assert lines[1] == "Wrong sums: n1 (with n2, n0)."
+    assert lines[2].startswith("Next: data is corrupted")
+    assert four.labels() == ["unknown", "fail", "unknown", "unknown"]
+
+
+def test_a_hang_is_traced_and_stays_unknown(four: Nodes) -> None:
+    four.hung = ["n2"]
+    code, lines = four.go()
+    assert code == 3
+    assert lines[0].startswith("UNKNOWN train: the benchmark did not end within 120 s and was stopped")
+    assert lines[1].startswith(
+        "Not decided: n2 gives no result with n1, n3, which are good with others (the benchmark did not end"
+    )
+    assert four.labels() == ["unknown"] * 4
+    assert four.cluster.verdict()["findings"][0]["nodes"] == ["n2"]
+
+
+def test_what_no_node_causes_starts_no_search(four: Nodes) -> None:
+    four.cluster.refuse_jobs = "exceeded quota: jobs"
+    code, lines = four.go()
+    assert code == 3
+    assert len(lines) == 2
+    assert four.measured == []
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_odd_groups(tmp_path: Path, count: int) -> None:
+    nodes = Nodes(tmp_path, count)
+    nodes.slow = ["n2"]
+    _, lines = nodes.go()
+    nodes.cluster.close()
+    assert lines[1].startswith("Slow node: n2 (0.007 GB/s with ")
+
+
+def test_a_pass_runs_no_pairs(four: Nodes) -> None:
+    code, lines = four.go()
+    assert (code, len(lines)) == (0, 2)
+    assert four.measured == []
+    assert (four.cluster.verdict()["findings"], four.cluster.verdict()["pairs"]) == ([], [])
+
+
+def test_pods_that_ran_elsewhere_prove_nothing_of_a_pair(four: Nodes) -> None:
+    four.slow, four.misplaced = ["n3"], ["n2"]
+    code, lines = four.go()
+    assert code == 2
+    assert lines[1].startswith("Slow node: n3 (0.007 GB/s with n0, 0.007 with n1")
+    assert lines[2].startswith("Not decided: n2 gives no result with n1, n0, which are good with others (the ranks ran on")
+    assert four.labels() == ["unknown", "unknown", "unknown", "fail"]
+
+
+def test_a_node_that_reboots_during_the_search_is_no_proof(four: Nodes) -> None:
+    four.slow = ["n3"]
+
+    def reboot(cluster: Cluster) -> None:
+        cluster.objects["/api/v1/nodes/n0"]["status"]["nodeInfo"]["bootID"] = "boot-9"
+
+    four.at_pair = reboot
+    _, lines = four.go()
+    assert not lines[1].startswith("Slow node: n0")
+
+
+def test_an_error_in_the_search_does_not_cost_the_verdict(four: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    four.slow = ["n3"]
+    real = pairs.Pairs.measure
+
+    def broken(self: pairs.Pairs, number: int, *rest: Any) -> None:
+        if number == 2:
+            raise ApiError("GET /pods", 500, "InternalError", "etcd is away")
+        real(self, number, *rest)
+
+    monkeypatch.setattr(pairs.Pairs, "measure", broken)
+    code, lines = four.go()
+    assert code == 2
+    assert lines[0].startswith("FAIL train: all_reduce busbw 0.007 GB/s at 16 MiB")
+    assert lines[1].startswith("Not decided: n0 (0.007 GB/s with n3), n3 (0.007 GB/s with n0)")
+    assert lines[2].startswith("Not decided: the search for the node stopped: GET /pods: 500 InternalError: etcd is away")
+    assert four.labels() == ["fail"] * 4
+
+
+def test_a_pairs_job_is_the_groups_with_two_ranks_on_two_nodes(four: Nodes) -> None:
+    four.slow = ["n3"]
+    pod = four.gate["rank_job"]["spec"]["template"]["spec"]
+    pod["affinity"] = {"podAntiAffinity": {"required": "one per node"}}
+    pod["subdomain"] = "train-ranks"
+    before = copy.deepcopy(four.gate["rank_job"])
+    four.go()
+    group, first, *_ = four.created()
+    assert group["metadata"].pop("ownerReferences") == first["metadata"].pop("ownerReferences")
+    del group["metadata"]["uid"]
+    assert group == before
+    names = [job["metadata"]["name"] for job in four.created()]
+    assert names == ["train-ranks", "train-ranks-1-0", "train-ranks-1-1", "train-ranks-2-0", "train-ranks-2-1"]
+    assert first["metadata"]["labels"] == RANK_LABELS
+    spec = first["spec"]
+    assert (spec["completions"], spec["parallelism"], spec["activeDeadlineSeconds"]) == (2, 2, 540)
+    assert spec["template"]["metadata"] == before["spec"]["template"]["metadata"]
+    assert spec["template"]["spec"]["subdomain"] == "train-ranks"
+    assert spec["template"]["spec"]["affinity"]["podAntiAffinity"] == {"required": "one per node"}
+    for container in spec["template"]["spec"]["containers"]:
+        env = {each["name"]: each["value"] for each in container["env"]}
+        assert len(env) == len(container["env"])
+        assert (env["GATE_NODES"], env["GATE_RANKS"], env["GATE_HOST_PREFIX"]) == ("2", "2", "train-ranks-1-0")
+        assert (env["GATE_SERVICE"], env["GATE_BENCHMARK_SECONDS"]) == ("train-ranks", "120")
+
+
+def test_a_long_start_is_shorter_for_a_pair() -> None:
+    raw = copy.deepcopy(GATE) | {"nodes": 4}
+    raw["timeouts"] = {"nodes_s": 900, "ranks_start_s": 900, "benchmark_s": 600, "rank_job_s": 2460}
+    raw["expectation"]["ranks_per_node"] = 8
+    for container in raw["rank_job"]["spec"]["template"]["spec"]["containers"]:
+        container["env"] = [{"name": "GATE_DEADLINE_SECONDS", "value": "1530"}, {"name": "NCCL_DEBUG", "value": "INFO"}]
+    gate = pairs.pair_gate(contract.parse(json.dumps(raw)), ("a", "b"), 3, 511)
+    assert gate.names.rank_job == "train-ranks-3-511"
+    assert (gate.nodes, gate.expectation.ranks, gate.timeouts.ranks_start_s, gate.timeouts.rank_job_s) == (2, 16, 180, 1020)
+    assert gate.expectation.floor_busbw_gbytes_per_s == GATE["expectation"]["floor_busbw_gbytes_per_s"]
+    (rank, _) = gate.rank_job["spec"]["template"]["spec"]["containers"]
+    env = {each["name"]: each["value"] for each in rank["env"]}
+    assert env["GATE_DEADLINE_SECONDS"] == "810"  # start, benchmark, and 30 s to say so
+    assert (env["GATE_START_SECONDS"], env["GATE_RANKS"], env["NCCL_DEBUG"]) == ("180", "16", "INFO")
+    assert gate.rank_job["spec"]["activeDeadlineSeconds"] == 1020
+    assert contract.parse(json.dumps(gate.to_dict())) == gate
+
+
+def test_given_affinities_stay() -> None:
+    zone = {"key": "zone", "operator": "In", "values": ["a"]}
+    rack = {"key": "rack", "operator": "Exists"}
+    key = "requiredDuringSchedulingIgnoredDuringExecution"
+    given: dict[str, Any] = {
+        key: {"nodeSelectorTerms": [{"matchExpressions": [zone]}, {"matchExpressions": [rack]}]},
+        "preferred": [1],
+    }
+    bound_to = pairs.on_nodes(given, ("n0", "n1"))
+    field = [{"key": "metadata.name", "operator": "In", "values": ["n0"]}]
+    assert bound_to["preferred"] == [1]
+    assert len(bound_to[key]["nodeSelectorTerms"]) == 4
+    assert bound_to[key]["nodeSelectorTerms"][0] == {"matchExpressions": [zone], "matchFields": field}
+    assert len(given[key]["nodeSelectorTerms"]) == 2
+    assert pairs.on_nodes({}, ("n0",)) == {key: {"nodeSelectorTerms": [{"matchFields": field}]}}
+
+
+def test_leftover_pairs_of_a_killed_run_are_removed_first(four: Nodes) -> None:
+    four.cluster.put(JOBS + "train-ranks-2-0", {"metadata": {"labels": RANK_LABELS}})
+    four.cluster.pod(0, "n0", job="train-ranks-2-0", rank=RUNNING)
+    code, _ = four.go()
+    assert code == 0
+    order = [(each.method, each.path.rsplit("/", 1)[-1]) for each in four.cluster.requests if "/jobs" in each.path]
+    assert order.index(("DELETE", "train-ranks-2-0")) < order.index(("POST", "jobs"))
+
+
+def test_many_findings_fit_into_the_message(tmp_path: Path) -> None:
+    nodes = Nodes(tmp_path, 40)
+    nodes.slow = [f"n{at}" for at in range(0, 14, 2)]
+    began = time.monotonic()
+    code, lines = nodes.go()
+    nodes.cluster.close()
+    assert code == 2
+    assert len(lines) == 8
+    assert lines[6] == f"In all 7 findings, in the verdict: {', '.join(sorted(nodes.slow))}."
+    assert time.monotonic() - began < 20
+    assert {each["nodes"][0] for each in nodes.cluster.verdict()["findings"]} == set(nodes.slow)
