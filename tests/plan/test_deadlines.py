@@ -15,19 +15,24 @@ minutes = st.integers(1, 1440) | st.floats(0.1, 1440)
 
 
 @settings(max_examples=100, deadline=None)
-@given(minutes, minutes, minutes)
-@example(0.1, 0.1, 0.1)
-@example(1440, 1440, 1440)
-@example(0.1, 1440, 0.1)
-def test_an_inner_clock_rings_first(nodes: float, start: float, benchmark: float) -> None:
+@given(minutes, minutes, minutes, st.integers(1, 1024))
+@example(0.1, 0.1, 0.1, 3)
+@example(1440, 1440, 1440, 1024)
+@example(0.1, 1440, 0.1, 2)
+def test_an_inner_clock_rings_first(nodes: float, start: float, benchmark: float, group: int) -> None:
     wish = ValidationSpec.parse({"nodes_minutes": nodes, "start_minutes": start, "benchmark_minutes": benchmark})
-    clocks = gate_deadlines(wish)
+    clocks = gate_deadlines(wish, group)
     assert clocks.benchmark_s < clocks.judge_s < clocks.rank_job_s < clocks.coordinator_s < clocks.resource_s
     # What runs inside an outer clock fits, with time to say what happened.
     assert clocks.ranks_start_s + clocks.benchmark_s + 30 <= clocks.judge_s
     assert clocks.ranks_start_s + clocks.judge_s + 30 <= clocks.rank_job_s
     assert clocks.nodes_s + clocks.rank_job_s + 60 <= clocks.coordinator_s
     assert clocks.coordinator_s + 300 < clocks.resource_s
+    pair = contract.Timeouts(clocks.nodes_s, clocks.ranks_start_s, clocks.benchmark_s, clocks.rank_job_s).of_pair()
+    assert pair.ranks_start_s + pair.benchmark_s + 30 <= pair.rank_job_s <= clocks.rank_job_s
+    # Three rounds of pairs, each with its overtime and its removal (ranks.Pace), where the group has three nodes or more.
+    rounds = 3 * (pair.rank_job_s + 10 + 45) if group >= 3 else 0
+    assert clocks.nodes_s + clocks.rank_job_s + rounds + 60 <= clocks.coordinator_s
     assert all(type(each) is int and each > 0 for each in astuple(clocks))
     assert 60 * nodes <= clocks.nodes_s < 60 * nodes + 1
 
@@ -37,6 +42,13 @@ def test_other_minutes_are_refused(minute: float) -> None:
     for key in ("nodes_minutes", "start_minutes", "benchmark_minutes"):
         with pytest.raises(ValueError, match=key):
             ValidationSpec.parse({key: minute})
+
+
+def test_a_group_of_two_waits_for_no_pairs() -> None:
+    wish = ValidationSpec.parse({})
+    assert gate_deadlines(wish, 2) == gate_deadlines(wish, 1)
+    more_s = gate_deadlines(wish, 3).coordinator_s - gate_deadlines(wish, 2).coordinator_s
+    assert more_s == 3 * (180 + (180 + 600 + 30) + 30 + 60)  # a short start, for the Job and for its judge
 
 
 def test_the_objects_carry_the_clocks() -> None:

@@ -1,4 +1,4 @@
-"""Deadlines of a gate, each derived from the one inside it: benchmark < rank Job < coordinator Job < Pulumi resource.
+"""Deadlines of a gate, each derived from those inside it: benchmark < rank Jobs < coordinator Job < Pulumi resource.
 
 Were an outer clock to ring first, the user would read "timed out" instead of the reason that the inner program knows.
 """
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from math import ceil
 
 from gpufabric.spec import ValidationSpec
+from gpufabric.validation import contract
 
 _STOP_S = 30  # time for a program that hit its own deadline to say so
 _REPORT_S = 60  # time for the coordinator to collect logs, label nodes and write the verdict
+_BETWEEN_S = 60  # a pair's result may come late, and what was measured before must be gone from the nodes
 _FIRST_PULL_S = 300  # the coordinator's own image, a small one, and a free place on a system node
 
 
@@ -26,12 +28,14 @@ class Deadlines:
     resource_s: int
 
 
-def gate_deadlines(wish: ValidationSpec) -> Deadlines:
-    """All clocks of a gate from the three that a user may set."""
+def gate_deadlines(wish: ValidationSpec, nodes: int) -> Deadlines:
+    """All clocks of a gate from the three that a user may set. Where pairs can tell who it is, there is time for all rounds."""
     nodes_s, start_s, benchmark_s = (ceil(60 * m) for m in (wish.nodes_minutes, wish.start_minutes, wish.benchmark_minutes))
     judge_s = start_s + benchmark_s + _STOP_S
     rank_job_s = start_s + judge_s + _STOP_S
-    coordinator_s = nodes_s + rank_job_s + _REPORT_S
+    of_group = contract.Timeouts(nodes_s=nodes_s, ranks_start_s=start_s, benchmark_s=benchmark_s, rank_job_s=rank_job_s)
+    rounds = contract.PAIR_ROUNDS if nodes >= contract.LEAST_NODES_FOR_PAIRS else 0
+    coordinator_s = nodes_s + rank_job_s + rounds * (of_group.of_pair().rank_job_s + _BETWEEN_S) + _REPORT_S
     return Deadlines(
         nodes_s=nodes_s,
         ranks_start_s=start_s,

@@ -43,7 +43,7 @@ class GateParts:
 
 def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
     """Lay out the gate. Pure: the same wish gives the same plan, byte for byte."""
-    deadlines = gate_deadlines(parts.validation)
+    deadlines = gate_deadlines(parts.validation, parts.group.nodes)
     rank_image = parts.fabric.rank_image or parts.validation.image or ""
     draft = contract.Gate(
         stack=stack,
