@@ -39,7 +39,7 @@ def driver(wish: Health, readings: Readings) -> Finding | None:
     for name in _QUERIES:
         if found := _line(_ERROR, readings[name].text):
             return Finding("gpu_driver", WARNING, f"{name}: {found}", wanted)
-    if not health_readings.columns(readings["gpus"].text, _IDENTITY):
+    if not health_readings.columns(readings["gpus"].text, _IDENTITY) or readings["gpus"].code != 0:
         return Finding("gpu_driver", NOT_CHECKED, _unread(readings, "gpus"), wanted)
     return None
 
@@ -56,7 +56,7 @@ def count(wish: Health, readings: Readings) -> Finding | None:
             return Finding("gpu_count", NOT_CHECKED, _unread(readings, "gpus"), wanted)
         seen, how = len(set(files)), "device files /dev/nvidia*"
     if seen == wish.gpus:
-        return None
+        return Finding("gpu_count", NOT_CHECKED, _unread(readings, "gpus"), wanted) if rows and readings["gpus"].code else None
     severity = wish.rule("gpu_count").severity if seen < wish.gpus else WARNING
     return Finding("gpu_count", severity, f"{seen} {how}", wanted)
 
@@ -236,8 +236,8 @@ def _per_gpu(
     unread = {gpu: values[gpu] for gpu, result in judged.items() if result is None}
     if unread:
         return Finding(check, NOT_CHECKED, _grouped(unread), wanted)
-    if len(values) < wish.gpus:
-        why = f"{len(values)} of {wish.gpus} GPUs read" if values else _unread(readings, reading)
+    if len(values) < wish.gpus or readings[reading].code != 0:
+        why = f"{len(values)} of {wish.gpus} GPUs read" if 0 < len(values) < wish.gpus else _unread(readings, reading)
         return Finding(check, NOT_CHECKED, why, wanted)
     return None
 

@@ -70,18 +70,23 @@ def load(folder: Path) -> Readings:
 
 
 def columns(text: str, names: Sequence[str]) -> dict[str, list[str]]:
-    """nvidia-smi's CSV: first cell -> the other cells. Rows of another width, and all without the header, are left out."""
+    """nvidia-smi's CSV: first cell -> the others. Rows of another width, and all without the asked header, are left out."""
     out: dict[str, list[str]] = {}
     headed = False
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split(",")]
         if len(cells) != len(names):
             continue
-        if cells[0] == names[0]:
+        if all(map(_heads, cells, names)):
             headed = True
         elif headed and cells[0]:
             out[cells[0]] = cells[1:]
     return out
+
+
+def _heads(cell: str, name: str) -> bool:
+    """A column's head is the name that was asked for, perhaps with a unit; PCIe names differ between drivers (gpucurrent)."""
+    return cell.partition(" [")[0] == name or (cell.startswith("pcie.link.") and name.startswith("pcie.link."))
 
 
 def whole(text: str) -> int | None:
@@ -106,6 +111,9 @@ def links(text: str) -> dict[str, tuple[int, int, int]]:
             active, inactive, other = out[gpu]
             is_active, is_inactive = bool(_SPEED.fullmatch(match[2])), "inactive" in match[2].lower()
             out[gpu] = (active + is_active, inactive + is_inactive, other + (not is_active and not is_inactive))
+        elif said:
+            active, inactive, other = out[gpu]
+            out[gpu] = (active, inactive, other + 1)
     return out
 
 
