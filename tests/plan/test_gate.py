@@ -261,6 +261,14 @@ def test_the_coordinator_starts_again_after_a_drain_and_never_after_a_verdict(sp
     assert job["template"]["spec"]["restartPolicy"] == "Never", "podFailurePolicy demands it"
 
 
+@every_spec
+def test_the_rank_job_ends_with_rank_0_and_is_never_tried_again(spec: dict[str, Any]) -> None:
+    job = plan_of(spec).groups[0].gate.gate.rank_job["spec"]
+    assert (job["completionMode"], job["backoffLimit"]) == ("Indexed", 0)
+    assert job["successPolicy"] == {"rules": [{"succeededIndexes": "0"}]}, "rank 0 ends the others' sshd"
+    assert job["template"]["spec"]["restartPolicy"] == "Never"
+
+
 def test_a_gate_alone_speaks_of_its_own_keys() -> None:
     raw = {"node_group": {**H100["node_groups"][0], "accelerators": "H1OO:8"}, "validation": {"backend": "torch"}}
     with pytest.raises(SpecError) as caught:
