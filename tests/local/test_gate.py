@@ -150,7 +150,7 @@ def test_missing_nodes_are_a_spec_error_otherwise(stack: GateStack) -> None:
     failed = stack.up()
     assert failed.returncode != 0
     assert (
-        "node_groups[0].node_selector: 2 nodes are labelled gpufabric.dev/pool=train (n0, n1); nodes asks for exactly 3"
+        "node_groups[0].node_selector: 2 nodes are labelled gpufabric.dev/pool=train (n0, n1), nodes asks for exactly 3"
         in failed.stdout
     )
     assert "Traceback" not in failed.stdout
