@@ -18,7 +18,8 @@ MAY_IMPORT = {
     "preflight": {"spec", "plan", "validation.api"},
     "kubernetes": {"spec", "plan", "validation.contract"},
     "validation": set(),
-    "cli": {"", "spec", "plan", "preflight", "validation.contract", "validation.judge"},
+    "report": {"validation.contract"},
+    "cli": {"", "spec", "plan", "preflight", "report", "validation.contract", "validation.judge"},
 }
 THIRD_PARTY = {
     "hardware": set(),
@@ -27,6 +28,7 @@ THIRD_PARTY = {
     "preflight": {"yaml"},
     "kubernetes": {"pulumi", "pulumi_kubernetes"},
     "validation": {"mpi4py"},
+    "report": set(),
     "cli": {"typer", "rich"},
 }
 

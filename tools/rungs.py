@@ -17,6 +17,7 @@ LADDER: dict[str, list[str]] = {
         "tests/plan",
         "tests/validation",
         "tests/preflight",
+        "tests/report",
         "tests/cli",
         "tests/tools",
     ],

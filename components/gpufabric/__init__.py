@@ -7,6 +7,7 @@ The rooms, from the inside out (imports point inward only):
 * ``gpufabric.plan``: what will be built, decided by pure functions.
 * ``gpufabric.kubernetes`` and one package per cloud: Pulumi components.
 * ``gpufabric.validation``: the programs that run inside the cluster.
+* ``gpufabric.report``: verdicts as one HTML page.
 * ``gpufabric.cli``: the command line.
 """
 

@@ -1,4 +1,4 @@
-"""The command line: ``gpufabric check``, ``explain``, ``preflight``, ``nccl parse``."""
+"""The command line: ``gpufabric check``, ``explain``, ``preflight``, ``nccl parse``, ``report``."""
 
 from gpufabric.cli.app import main
 

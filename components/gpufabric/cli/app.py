@@ -6,22 +6,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from gpufabric import __version__
-from gpufabric.plan import StackPlan, explain, resolve
-from gpufabric.spec import CONFIG_KEY, SpecError, read_stack_file
+from gpufabric.cli.console import err, out, read_plan, tell
+from gpufabric.cli.report import report
+from gpufabric.plan import explain
+from gpufabric.spec import CONFIG_KEY, SpecError
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="GPU training clusters, proven."
 )
 nccl = typer.Typer(no_args_is_help=True, help="Work with the output of nccl-tests.")
 app.add_typer(nccl, name="nccl")
-
-# Plain text: `[...]` in a value is no markup and `:key:` no emoji.
-_out = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
-_err = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
+app.command("report")(report)
 
 Files = Annotated[list[Path], typer.Argument(help="Stack files: Pulumi.<stack>.yaml", show_default=False)]
 File = Annotated[Path, typer.Argument(help="A stack file: Pulumi.<stack>.yaml", show_default=False)]
@@ -35,7 +33,7 @@ def main() -> None:
 @app.callback(invoke_without_command=True)
 def _version(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     if version:
-        _out.print(__version__)
+        out.print(__version__)
         raise typer.Exit
 
 
@@ -44,12 +42,12 @@ def check(files: Files) -> None:
     """Check stack files: every problem of every file and exit 1, or one line each and exit 0. Asks no cluster and no cloud."""
     failed = 0
     for file in files:
-        plan = _plan(file)
+        plan = read_plan(file)
         if isinstance(plan, SpecError):
             failed += 1
             continue
         groups = ", ".join(f"{g.name}: {g.nodes} x {g.accelerators} on {g.fabric.name}" for g in plan.groups)
-        _out.print(f"{file}: ok ({groups})")
+        out.print(f"{file}: ok ({groups})")
     if failed:
         raise typer.Exit(1)
 
@@ -57,14 +55,14 @@ def check(files: Files) -> None:
 @app.command("explain")
 def explain_command(file: File) -> None:
     """Say what a stack file will build, and why."""
-    plan = _plan(file)
+    plan = read_plan(file)
     if isinstance(plan, SpecError):
         raise typer.Exit(1)
     for title, lines in explain(plan):
         table = Table("what", "decision", "why", title=title, title_justify="left", show_lines=False)
         for line in lines:
             table.add_row(line.subject, line.decision, line.why)
-        _out.print(table)
+        out.print(table)
 
 
 @app.command()
@@ -72,15 +70,15 @@ def preflight(file: File) -> None:
     """Look, read-only, at whether the cluster has what a stack file needs; exit 1 with every finding."""
     from gpufabric.preflight import preflight_kubernetes
 
-    plan = _plan(file)
+    plan = read_plan(file)
     if isinstance(plan, SpecError):
         raise typer.Exit(1)
     try:
         preflight_kubernetes(plan)
     except SpecError as error:
-        _report(file, error.below(CONFIG_KEY))
+        tell(file, error.below(CONFIG_KEY))
         raise typer.Exit(1) from None
-    _out.print(f"{file}: the cluster has what it needs")
+    out.print(f"{file}: the cluster has what it needs")
 
 
 @nccl.command("parse")
@@ -99,20 +97,20 @@ def nccl_parse(
     from gpufabric.validation.judge import judge
 
     if not 0 < floor < math.inf:
-        _err.print(f"--floor: {floor:g} lets everything or nothing pass; write the least GB/s that you accept")
+        err.print(f"--floor: {floor:g} lets everything or nothing pass; write the least GB/s that you accept")
         raise typer.Exit(2)
     try:
         largest = size_bytes(size)
         re.compile(transport or "")
         text = file.read_text(encoding="utf-8", errors="replace")
     except re.error as error:
-        _err.print(f"--transport: not a regular expression: {error}")
+        err.print(f"--transport: not a regular expression: {error}")
         raise typer.Exit(2) from None
     except ValueError:
-        _err.print(f"--size: {size!r} is not a message size; write for example 8G")
+        err.print(f"--size: {size!r} is not a message size; write for example 8G")
         raise typer.Exit(2) from None
     except OSError as error:
-        _err.print(f"{file}: {error.strerror}")
+        err.print(f"{file}: {error.strerror}")
         raise typer.Exit(2) from None
     expectation = Expectation(
         backend="nccl",
@@ -127,24 +125,5 @@ def nccl_parse(
         transport_regex=transport,
     )
     found = judge(text, expectation)
-    _out.print(found.to_json(1 << 20) if as_json else f"{found.outcome}: {found.reason}")
+    out.print(found.to_json(1 << 20) if as_json else f"{found.outcome}: {found.reason}")
     raise typer.Exit({"pass": 0, "fail": 1}.get(found.outcome, 2))
-
-
-def _plan(file: Path) -> StackPlan | SpecError:
-    """The plan of a file, or the problems, which have been printed."""
-    try:
-        found = read_stack_file(file)
-    except SpecError as error:
-        _report(file, error)
-        return error
-    try:
-        return resolve(found.spec, found.stack)
-    except SpecError as error:
-        _report(file, error.below(CONFIG_KEY))
-        return error
-
-
-def _report(file: Path, error: SpecError) -> None:
-    for problem in error.problems:
-        _err.print(str(problem) if problem.path.startswith(str(file)) else f"{file}: {problem}")

@@ -8,6 +8,7 @@ from gpufabric.plan.model import Floor
 from gpufabric.spec import NodeGroupSpec, Problem, ValidationSpec, size_bytes
 
 COLLECTIVE = "all_reduce"
+DEFAULT_NCCL_SIZE = "8G"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,7 @@ def decide_benchmark(
     if not accelerators.count:
         return Problem("validation.backend", f"nccl needs GPUs; {path} has accelerators: cpu", "write mpi")
     image = fabric.rank_image or wish.image or ""
-    max_bytes = size_bytes(wish.max_size or "8G")
+    max_bytes = size_bytes(wish.max_size or DEFAULT_NCCL_SIZE)
     min_bytes = min(8 << 20, max_bytes)
     program = f"{all_reduce_program(image)} -b {min_bytes} -e {max_bytes} -f 2 -g 1 -c 1 -n 20 -w 5"
     return Benchmark(
@@ -69,8 +70,6 @@ def decide_floor(
     path: str,
 ) -> Floor | Problem:
     """The floor: the user's, else the baseline of exactly this hardware; without one, the user must give it."""
-    if wish.floor_gbytes_per_s is not None:
-        return Floor(wish.floor_gbytes_per_s, "given in the spec")
     machine, per_node = accelerators.accelerator.name, accelerators.count
     of_nccl = not isinstance(benchmark, Benchmark) or benchmark.backend == "nccl"  # the table holds figures of nccl-tests
     found = None
@@ -78,6 +77,10 @@ def decide_floor(
         found = find_baseline(
             fabric=fabric.name, accelerator=machine, per_node=per_node, nodes=group.nodes, collective=COLLECTIVE
         )
+    same_size = found is not None and size_bytes(wish.max_size or DEFAULT_NCCL_SIZE) == size_bytes(found.size)
+    healthy = found.healthy_busbw_gbytes_per_s if found and same_size else None
+    if wish.floor_gbytes_per_s is not None:
+        return Floor(wish.floor_gbytes_per_s, "given in the spec", healthy)
     if found is None:
         reason = f"no baseline is known for {group.nodes} nodes of {accelerators} on {fabric.name} ({path})"
         most = most_nodes_known(fabric=fabric.name, accelerator=machine, per_node=per_node, collective=COLLECTIVE)
@@ -85,7 +88,7 @@ def decide_floor(
             reason += f", only for up to {most}"
         fix = f"write the least {COLLECTIVE} bus bandwidth that you accept, in GB/s"
         return Problem("validation.floor_gbytes_per_s", reason, fix)
-    if size_bytes(wish.max_size or found.size) != size_bytes(found.size):
-        reason = f"the baseline of {path} holds for messages of {found.size}, not of {wish.max_size}"
+    if not same_size:
+        reason = f"the baseline of {path} holds for messages of {found.size}, not of {wish.max_size or DEFAULT_NCCL_SIZE}"
         return Problem("validation.max_size", reason, "leave it out, or give floor_gbytes_per_s for your size")
-    return Floor(found.floor_busbw_gbytes_per_s, f"from the baseline table: {found.provenance}")
+    return Floor(found.floor_busbw_gbytes_per_s, f"from the baseline table: {found.provenance}", healthy)

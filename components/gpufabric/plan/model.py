@@ -14,10 +14,14 @@ from gpufabric.validation.contract import Gate
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """Least bus bandwidth, GB/s, and where the number comes from."""
+    """Least bus bandwidth, GB/s, and where the number comes from.
+
+    ``healthy_busbw_gbytes_per_s``: lowest and highest of healthy clusters of this hardware at this size; None is not known.
+    """
 
     busbw_gbytes_per_s: float
     source: str
+    healthy_busbw_gbytes_per_s: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from gpufabric.spec.gate import GateSpec
 from gpufabric.spec.node_group import FabricProfile, NodeGroupSpec
 from gpufabric.spec.problems import Problem, SpecError, dotted
+from gpufabric.spec.project import find_stack_file
 from gpufabric.spec.stack_file import CONFIG_KEY, StackFile, parse_spec, read_stack_file
 from gpufabric.spec.training import ClusterSpec, ExistingCluster, GroupsSpec, TrainingSpec
 from gpufabric.spec.validation import ValidationSpec, size_bytes
@@ -21,6 +22,7 @@ __all__ = [
     "TrainingSpec",
     "ValidationSpec",
     "dotted",
+    "find_stack_file",
     "parse_spec",
     "read_stack_file",
     "size_bytes",

@@ -1,0 +1,86 @@
+"""The page: what was decided, why, and every number behind it; for one group or for all of a stack."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib.resources import files
+
+from gpufabric.report import sections
+from gpufabric.report.markup import Html, element, tag
+from gpufabric.report.verdict import Verdict
+from gpufabric.report.words import bandwidth
+
+# Marks the page as whole, with the count of numbers in it: a program that looks at the page waits for that.
+_SCRIPT = (
+    "const root=document.documentElement;"
+    "root.dataset.numbers=document.querySelectorAll('data').length;"
+    "root.dataset.ready='yes';"
+)
+
+
+def page(verdicts: Sequence[Verdict], *, version: str = "", note: str = "") -> str:
+    """One HTML document. ``note``: a line about where the verdicts come from."""
+    style = files(__package__).joinpath("style.css").read_text(encoding="utf-8")
+    # Nothing is loaded and nothing runs but the one style and the one script, whatever a value might try.
+    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(_SCRIPT)}; base-uri 'none'; form-action 'none'"
+    heading = _title(verdicts)
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", heading),
+        element("style", style),
+    )
+    body = tag(
+        "body",
+        tag(
+            "header",
+            tag("p", "gpufabric validation", class_="brand"),
+            tag("h1", heading),
+            tag("p", note, class_="note") if note else None,
+            _overview(verdicts) if len(verdicts) > 1 else None,
+        ),
+        tag("main", *(sections.group(verdict, f"g{position}") for position, verdict in enumerate(verdicts))),
+        tag(
+            "footer",
+            tag(
+                "p",
+                "GB/s is 1e9 bytes per second; KiB, MiB and GiB count in 1024. The largest message is judged, out of place: "
+                "small ones fit into buffers and bursts.",
+            ),
+            tag("p", f"gpufabric {version}") if version else None,
+        ),
+        element("script", _SCRIPT),
+    )
+    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def _hash(source: str) -> str:
+    return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"
+
+
+def _title(verdicts: Sequence[Verdict]) -> str:
+    stacks = list(dict.fromkeys(verdict.stack for verdict in verdicts if verdict.stack))
+    where = f"Stack {stacks[0]}" if len(stacks) == 1 else "Verdicts"
+    groups = ", ".join(verdict.group for verdict in verdicts[:4]) + (", …" if len(verdicts) > 4 else "")
+    return f"{where}: {groups}"
+
+
+def _overview(verdicts: Sequence[Verdict]) -> Html:
+    rows = [
+        tag(
+            "tr",
+            tag("th", tag("a", verdict.group, href=f"#g{position}"), scope="row"),
+            tag("td", sections.badge(verdict.outcome)),
+            tag("td", bandwidth(verdict.busbw_gbytes_per_s)),
+            tag("td", bandwidth(verdict.floor_busbw_gbytes_per_s)),
+        )
+        for position, verdict in enumerate(verdicts)
+    ]
+    return tag(
+        "nav",
+        sections.table("overview", "All groups", ("group", "verdict", "measured", "wanted, at least"), rows),
+        aria_label="Groups",
+    )
