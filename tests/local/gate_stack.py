@@ -68,13 +68,11 @@ class GateStack:
     def up(self) -> subprocess.CompletedProcess[str]:
         """``pulumi up`` to its end."""
         self.engine.unlock(STACK)
-        self.engine.select(STACK)
         return self.engine.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", STACK, timeout_s=300)
 
     def start(self, log: Path) -> subprocess.Popen[bytes]:
         """``pulumi up``, running."""
         self.engine.unlock(STACK)
-        self.engine.select(STACK)
         return self.engine.start("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", STACK, log=log)
 
     def verdict(self) -> dict[str, Any]:

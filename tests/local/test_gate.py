@@ -12,7 +12,7 @@ import pytest
 
 from gpufabric.validation.api import path
 from tests.local.conftest import LocalCluster
-from tests.local.gate_stack import FLOOR, NAMESPACE, GateStack, await_ranks, make_stack, send
+from tests.local.gate_stack import FLOOR, NAMESPACE, STACK, GateStack, await_ranks, make_stack, send
 
 pytestmark = pytest.mark.local
 
@@ -29,6 +29,7 @@ def stack(cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> Ga
     """The stack of this module. A test may leave a failed gate behind: the next ``up`` runs it anew."""
     made = make_stack(cluster, tmp_path_factory.mktemp("gate"))
     made.write()
+    made.engine.select(STACK)
     return made
 
 
@@ -41,8 +42,7 @@ def up_passes(stack: GateStack) -> str:
 
 
 def test_a_preview_of_a_new_stack_shows_everything_and_creates_nothing(stack: GateStack) -> None:
-    stack.engine.select("gate")
-    done = stack.engine.run("preview", "--stack", "gate", timeout_s=120)
+    done = stack.engine.run("preview", "--stack", STACK, timeout_s=120)
     assert done.returncode == 0, done.stdout
     assert re.search(r"\+ 1[0-9] to create", done.stdout), done.stdout
     assert NAMESPACE not in [n["metadata"]["name"] for n in stack.api.list(path("namespaces"))]
@@ -200,11 +200,9 @@ def test_a_killed_up_and_another_wish(stack: GateStack, tmp_path: Path) -> None:
 
 
 def test_zz_destroy_leaves_only_what_the_docs_say(stack: GateStack) -> None:
-    done = stack.engine.run("destroy", "--yes", "--skip-preview", "--stack", "gate", timeout_s=200)
+    done = stack.engine.run("destroy", "--yes", "--skip-preview", "--stack", STACK, timeout_s=200)
     assert done.returncode == 0, done.stdout
-    assert stack.engine.resources("gate") == [] or [r["type"] for r in stack.engine.resources("gate")] == [
-        "pulumi:pulumi:Stack"
-    ]
+    assert stack.engine.resources(STACK) == [] or [r["type"] for r in stack.engine.resources(STACK)] == ["pulumi:pulumi:Stack"]
     namespaces = [n["metadata"]["name"] for n in stack.api.list(path("namespaces"))]
     assert NAMESPACE not in namespaces
     assert set(stack.labels().values()) == {"pass"}  # docs/gate.md: the labels of nodes stay, they say what was measured
