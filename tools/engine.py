@@ -87,7 +87,7 @@ class Engine:
             raise ToolError(f"pulumi stack init {stack}: {made.stdout.strip()}")
 
     def unlock(self, stack: str) -> bool:
-        """Take away the lock that a killed `up` of this machine left; a lock whose process lives stays. True if one was taken."""
+        """Take away the lock that a killed `up` of this machine left, never one whose process lives. True if one was taken."""
         locks = self.state / "backend" / ".pulumi" / "locks" / "organization" / "gpufabric" / stack
         owners = [json.loads(lock.read_text("utf-8")) for lock in locks.glob("*.json")] if locks.is_dir() else []
         here = [owner for owner in owners if owner.get("hostname") == socket.gethostname()]

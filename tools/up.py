@@ -11,8 +11,10 @@ import argparse
 import re
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
+from gpufabric.spec import SpecError, run_of, with_run
 from tools.engine import Engine
 from tools.errors import ToolError, run_reporting
 from tools.folders import REPOSITORY
@@ -77,29 +79,24 @@ def write_copy(sample: Path, copy: Path, run: int | None = None) -> None:
     validate again, too. Pulumi's own keys in the copy are kept.
     """
     before = copy.read_text("utf-8") if copy.exists() else ""
-    if run is None and (last := re.search(r"^      run: (\d+)$", before, flags=re.MULTILINE)):
-        run = int(last[1])
+    if run is None:
+        run = run_of(before)
     try:
         text = sample.read_text(encoding="utf-8")
+        if run is not None:
+            text = with_run(text, run)
     except OSError as error:
         raise ToolError(f"{sample}: {error.strerror}") from None
-    if run is not None:
-        text = re.sub(r"^      run: .*\n", "", text, flags=re.MULTILINE)
-        text, found = re.subn(r"^    validation:\n", f"    validation:\n      run: {run}\n", text, flags=re.MULTILINE)
-        if not found:
-            raise ToolError(f"{sample}: no `validation:` block to put `run: {run}` into")
-    if copy.exists():
-        pulumis = re.findall(
-            r"^(?:encryptionsalt|secretsprovider|encryptedkey): .*\n", copy.read_text("utf-8"), flags=re.MULTILINE
-        )
-        text = "".join(pulumis) + text
-    copy.write_text(text, encoding="utf-8")
+    except SpecError as error:
+        raise ToolError(f"{sample}: {error}") from None
+    pulumis = re.findall(r"^(?:encryptionsalt|secretsprovider|encryptedkey): .*\n", before, flags=re.MULTILINE)
+    copy.write_text("".join(pulumis) + text, encoding="utf-8")
 
 
 _COLUMNS = ("12.0f", "12.1f", "13.4f", "13.4f", "6.0f")
 
 
-def describe(group: str, verdict: dict[str, object]) -> str:
+def describe(group: str, verdict: Mapping[str, object]) -> str:
     """The verdict and the measured table as text."""
     lines = [f"{group}: {str(verdict.get('outcome', 'none')).upper()} {verdict.get('reason', '')}".rstrip()]
     rows = verdict.get("table")

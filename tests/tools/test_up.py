@@ -43,7 +43,7 @@ def test_a_sample_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
 
 
 def test_a_verdict_is_printed_with_its_table_and_its_stand_ins() -> None:
-    verdict = {
+    verdict: dict[str, object] = {
         "outcome": "pass",
         "reason": "busbw 0.07 GB/s at 4 KiB, at least 0.02 GB/s",
         "table": [[1024, 30.6, 0.0334, 0.0334, 0, 31.0, 0.033, 0.033, 0], [4096, None, None, 0.07, 0]],
