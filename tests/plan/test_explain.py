@@ -23,6 +23,14 @@ def test_eight_h100_on_infiniband() -> None:
     )
     assert lines["pod profile"] == ("nvidia.com/gpu: 8, rdma/ib: 1", "the same in the gate and in every job")
     assert lines["environment"] == ("NCCL_IB_HCA=ibp, NCCL_SOCKET_IFNAME=eth0", "set in every job")
+    health = lines["node health"][0]
+    begins = "before any network run, on every node; each of these fails the gate: gpu_driver, gpu_count, nvlink, "
+    assert health.startswith(begins)
+    assert health.endswith("; only said: pcie, persistence")
+    assert lines["health limits"][0] == (
+        "8 GPUs, 18 NVLinks per GPU, at most 0 uncorrected ECC errors, XIDs of the last 7200 s, 8 adapters, "
+        "400 Gbit/s per port, shared memory of 1024 MiB, interface eth0"
+    )
     assert lines["measurement"][0] == "all_reduce up to 8 GiB over 16 ranks (backend nccl)"
     assert lines["floor"][0] == "300 GB/s bus bandwidth"
     assert lines["floor"][1].startswith("from the baseline table: derived, ")
@@ -39,6 +47,8 @@ def test_cpus_say_that_they_stand_in() -> None:
     assert lines["pod profile"][0] == "no device resource"
     assert "environment" not in lines
     assert "transport" not in lines, "nothing proves a transport between CPUs"
+    assert lines["node health"][0] == "before any network run, on every node; each of these fails the gate: interface"
+    assert lines["health limits"][0] == "interface eth0"
     assert lines["measurement"][0] == "all_reduce up to 64 MiB over 2 ranks (backend mpi)"
     assert lines["floor"] == ("0.1 GB/s bus bandwidth", "given in the spec")
     assert lines["stand-in"][0].startswith("CPU processes over TCP stand in for GPUs")

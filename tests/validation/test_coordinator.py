@@ -22,7 +22,10 @@ from tests.validation.fake_api import NAMESPACE, RANK_LABELS, Cluster
 from tests.validation.printer import Sheet, healthy, last_row
 from tests.validation.samples import GATE
 
-QUICK = Pace(poll=0.01, nodes=0.0, log=0.0, image_grace=0.1, create_grace=0.1, judge_grace=0.15, removal=0.3, overtime=0.1)
+QUICK = Pace(
+    **{"poll": 0.01, "nodes": 0.0, "log": 0.0},
+    **{"image_grace": 0.1, "create_grace": 0.1, "judge_grace": 0.15, "removal": 0.3, "overtime": 0.1, "health_grace": 0.05},
+)
 RUNNING = {"running": {"startedAt": "2026-11-29T10:00:00Z"}}
 GOOD, SLOW = healthy(), healthy(busbw=0.0068)
 WANTED = contract.parse(json.dumps(GATE)).expectation
@@ -140,7 +143,7 @@ def test_pass(run: Run) -> None:
     assert set(verdict) == {
         *("version", "outcome", "reason", "fix", "stack", "group", "nodes", "backend", "collective", "ranks", "size_bytes"),
         *("busbw_gbytes_per_s", "algbw_gbytes_per_s", "latency_us", "floor_busbw_gbytes_per_s", "floor_source", "table"),
-        *("image", "run", "fingerprint", "stand_ins", "started_at", "finished_at", "findings", "pairs"),
+        *("image", "run", "fingerprint", "stand_ins", "started_at", "finished_at", "findings", "pairs", "health"),
     }
     assert (verdict["outcome"], verdict["nodes"], verdict["size_bytes"]) == ("pass", ["n0", "n1"], 1 << 24)
     assert [row[0] for row in verdict["table"]] == [row.size for row in GOOD.rows]

@@ -343,9 +343,8 @@ def test_a_group_is_said_in_a_sentence() -> None:
     sick = Report(("shm",), (Finding("ecc", FATAL, "GPU 2: 1", "at most 0 uncorrected errors"),))
     fair = Report(("shm", "ecc"), (Finding("xid", NOT_CHECKED, "kernel log", ""), Finding("hca_rate", WARNING, "slow", "same")))
     reports = {"n1": sick, "n0": fair}
-    assert health_report.reason(reports) == (
-        "node n1 is unhealthy: ecc: GPU 2: 1 (wanted at most 0 uncorrected errors). No network run was started"
-    )
+    assert health_report.reason(reports) == "sick before any network run: n1 (ecc); none was started"
+    assert health_report.fatal_text(sick) == "ecc: GPU 2: 1 (wanted at most 0 uncorrected errors)"
     assert health_report.reason({"n0": fair}) == ""
     assert health_report.fix(WISH, reports) == "repair ecc"
     assert health_report.summary(reports) == (

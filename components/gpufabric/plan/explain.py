@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpufabric.plan.model import GroupPlan, StackPlan
+from gpufabric.validation.health_wish import FATAL, Health
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
         yield Line(
             "environment", ", ".join(f"{k}={v}" for k, v in group.profile.fabric.environment.items()), "set in every job"
         )
+    if gate.gate.health:
+        yield from _health(gate.gate.health)
     yield Line(
         "measurement",
         f"{expected.collective} up to {_size(expected.max_bytes)} over {expected.ranks} ranks (backend {expected.backend})",
@@ -58,6 +61,30 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
     )
     for stand_in in gate.gate.stand_ins:
         yield Line("stand-in", stand_in, "said in the verdict too")
+
+
+def _health(wish: Health) -> Iterator[Line]:
+    """Stage 0: what is looked at on every node, and what it is held against."""
+    bad = [name for name in wish.wanted if wish.rule(name).severity == FATAL]
+    others = [name for name in wish.wanted if name not in bad]
+    said = f"; only said: {', '.join(others)}" if others else ""
+    yield Line(
+        "node health",
+        f"before any network run, on every node; each of these fails the gate: {', '.join(bad)}{said}",
+        "a sick node spoils the network run without a name; what cannot be read is said and never passes",
+    )
+    limits = [
+        f"{wish.gpus} GPUs" if wish.gpus else "",
+        f"{wish.nvlinks_per_gpu} NVLinks per GPU" if wish.nvlinks_per_gpu else "",
+        f"at most {wish.ecc_most_errors} uncorrected ECC errors" if wish.gpus else "",
+        f"XIDs of the last {wish.xid_window_s} s" if wish.gpus else "",
+        f"{wish.hcas_per_node} adapters" if wish.hcas_per_node else "",
+        f"{wish.hca_gbits_per_s} Gbit/s per port" if wish.hca_gbits_per_s else "",
+        f"shared memory of {wish.shm_mib} MiB" if wish.shm_mib else "",
+        f"huge pages of {wish.hugepages_mib} MiB" if wish.hugepages_mib else "",
+        f"interface {wish.interface}",
+    ]
+    yield Line("health limits", ", ".join(filter(None, limits)), "each with its source in hardware/data/health.toml")
 
 
 def _size(size_bytes: int) -> str:

@@ -15,6 +15,7 @@ from gpufabric.plan.names import GateNames
 from gpufabric.plan.profile import PodProfile, merge_fabric
 from gpufabric.spec import NodeGroupSpec, ValidationSpec
 from gpufabric.validation import contract
+from gpufabric.validation.health_wish import Health
 
 MOST_ALTERNATIVES = 100  # ours: a Job that a person can still read; groups that share one label key need a single one
 _NOBODY = 65532  # the user id of "nonroot" in distroless images; any id without rights does
@@ -39,6 +40,7 @@ class GateParts:
     floor: Floor
     validation: ValidationSpec
     groups: Sequence[Mapping[str, str]]
+    health: Health | None = None
 
 
 def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
@@ -65,6 +67,7 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
         ),
         rank_job=_rank_job(parts, names, deadlines, rank_image),
         stand_ins=_stand_ins(parts),
+        health=parts.health,
     )
     coordinator = _coordinator_job_spec(parts, names, deadlines)
     fingerprint = _hash([parts.group.accelerators, replace(draft, run=0).to_dict(), coordinator])

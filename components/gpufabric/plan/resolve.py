@@ -6,6 +6,7 @@ from gpufabric.hardware import find_image, nccl_tests_images
 from gpufabric.plan.benchmark import Benchmark, decide_benchmark, decide_floor
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric, group_accelerators, group_fabric, profile_problems
 from gpufabric.plan.gate import MOST_ALTERNATIVES, GateParts, alternatives, plan_gate
+from gpufabric.plan.health import plan_health
 from gpufabric.plan.model import GroupPlan, StackPlan
 from gpufabric.plan.names import gate_names
 from gpufabric.plan.profile import GPU_TAINT, PodAdmission, PodFabric, PodProfile
@@ -63,6 +64,7 @@ def resolve_group(
         floor=floor,
         validation=validation,
         groups=[each.node_selector for each in (*all_groups, group)],
+        health=plan_health(accelerators, fabric, profile.fabric),
     )
     return GroupPlan(
         name=group.name,

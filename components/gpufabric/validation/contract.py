@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from gpufabric.validation import health_wish
 from gpufabric.validation.reader import Reader
 
 VERSION: Final = 1
@@ -178,6 +179,7 @@ class Gate:
     timeouts: Timeouts
     rank_job: Mapping[str, Any]
     stand_ins: tuple[str, ...] = field(default=())
+    health: health_wish.Health | None = None  # stage 0; None: a plan of an older version, no node is held to anything
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object that `parse` reads back to an equal Gate."""
@@ -185,6 +187,7 @@ class Gate:
         out["node_selector"] = dict(self.node_selector)
         out["rank_job"] = dict(self.rank_job)
         out["stand_ins"] = list(self.stand_ins)
+        out["health"] = self.health.to_dict() if self.health else None
         for part in ("expectation", "names", "timeouts"):
             out[part] = dict(out[part].__dict__)
         return out
@@ -265,6 +268,7 @@ class _GateReader(Reader):
             timeouts=Timeouts(**self.numbers(raw, "timeouts", Timeouts.__dataclass_fields__)),
             rank_job=self.rank_job(self.take(raw, "rank_job", dict, "") or {}),
             stand_ins=tuple(str(each) for each in stand_ins or []),
+            health=health_wish.read(self, self.take(raw, "health", dict, "") or {}) if raw.get("health") is not None else None,
         )
 
     def expectation(self, raw: Mapping[str, Any]) -> Expectation:
@@ -274,10 +278,7 @@ class _GateReader(Reader):
             backend=self.text(raw, "backend", at),
             collective=self.text(raw, "collective", at),
             floor_source=self.text(raw, "floor_source", at),
-            ranks=self.number(raw, "ranks", at),
-            ranks_per_node=self.number(raw, "ranks_per_node", at),
-            min_bytes=self.number(raw, "min_bytes", at),
-            max_bytes=self.number(raw, "max_bytes", at),
+            **{key: self.number(raw, key, at) for key in ("ranks", "ranks_per_node", "min_bytes", "max_bytes")},
             factor=self.number(raw, "factor", at, least=2),
             floor_busbw_gbytes_per_s=self.real(raw, "floor_busbw_gbytes_per_s", at) or 0.0,
             transport_regex=None if raw.get("transport_regex") is None else self.text(raw, "transport_regex", at),
@@ -293,7 +294,6 @@ class _GateReader(Reader):
         return out
 
     def rank_job(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
-        parts = (raw.get("metadata"), raw.get("spec"))
-        if raw and (raw.get("kind") != "Job" or not all(isinstance(part, dict) for part in parts)):
+        if raw and (raw.get("kind") != "Job" or not all(isinstance(raw.get(part), dict) for part in ("metadata", "spec"))):
             self.problems.append("rank_job: must be a batch/v1 Job with metadata and spec")
         return raw

@@ -1,10 +1,12 @@
 """How a gate run ends: an outcome, why, and what to do next."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gpufabric.validation.api import ApiError
 from gpufabric.validation.findings import Finding, convicted
+from gpufabric.validation.health_report import Report
 from gpufabric.validation.localise import PairResult
 from gpufabric.validation.measurement import Measurement
 from gpufabric.validation.words import listed
@@ -39,7 +41,7 @@ class Ending:
     """Outcome (pass | fail | unknown | pending), reason and fix; the measurement and the nodes where there are any.
 
     `findings` and `pairs`: who it is, where the group did not pass. They name nodes and never change the outcome.
-    `by_a_node`: a single node could be the cause, and none is named in the reason.
+    `health`: node -> what stage 0 found. `by_a_node`: a single node could be the cause, and none is named in the reason.
     """
 
     outcome: str
@@ -50,6 +52,7 @@ class Ending:
     by_a_node: bool = False
     findings: tuple[Finding, ...] = ()
     pairs: tuple[PairResult, ...] = ()
+    health: Mapping[str, Report] = field(default_factory=dict)
 
     def label(self, node: str) -> str:
         """The label of one node: `fail` for a node that is named; the others are then not what failed, and did not pass."""

@@ -14,13 +14,16 @@ from gpufabric.validation.measurement import Measurement
 from gpufabric.validation.words import figure
 
 _MOST_LISTED: Final = 8
-CONVICTING_KINDS: Final = ("slow_node", "slow_pair", "wrong_sums")
+CONVICTING_KINDS: Final = ("slow_node", "slow_pair", "wrong_sums", "sick_node")
 """Nodes that such a finding names get the label `fail` (docs/gate.md)."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`kind`: slow_node | slow_pair | slow_fabric | wrong_sums | undecided. The bandwidth is the best one measured of it."""
+    """`kind`: slow_node | slow_pair | slow_fabric | wrong_sums | sick_node (of stage 0) | undecided.
+
+    The bandwidth is the best one measured of it.
+    """
 
     kind: str
     nodes: tuple[str, ...]

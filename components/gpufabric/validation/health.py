@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from gpufabric.validation import health_gpu, health_host, health_readings
+from gpufabric.validation import contract, health_gpu, health_host, health_readings
 from gpufabric.validation.health_readings import Readings
 from gpufabric.validation.health_report import Finding, Report
 from gpufabric.validation.health_wish import NOT_CHECKED, Health
+from gpufabric.validation.measurement import Measurement
 
 Check = Callable[[Health, Readings], Finding | None]
 CHECKS: Final[Mapping[str, Check]] = {
@@ -63,6 +64,21 @@ class Watch:
         self.folder, self.wish = shared / "health", wish
         self.report = Report() if wish is None else None
         self.begun_at: float | None = None
+
+    @staticmethod
+    def of(shared: Path, plan: Path) -> "Watch":
+        """By gate.json's wish. A plan that cannot be read holds no node to anything: the judge's verdict says so."""
+        try:
+            return Watch(shared, contract.parse(plan.read_text("utf-8")).health)
+        except (OSError, ValueError):
+            return Watch(shared, None)
+
+    def measurement(self, report: Report) -> Measurement:
+        """What a judge leaves that has no benchmark to judge: fail for a sick node, pass for one that may take part."""
+        if report.fatal:
+            reason = "; ".join(f"{each.check}: {each.measured}" for each in report.fatal)
+            return Measurement("fail", reason, "health", health=report)
+        return Measurement("pass", "the node may take part", health=report if self.wish else None)
 
     def look(self) -> Report | None:
         """The report once the readings are complete, or have had their time; None before."""

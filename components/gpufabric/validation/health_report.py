@@ -9,6 +9,7 @@ from gpufabric.validation.health_wish import FATAL, NOT_CHECKED, NOTE, WARNING, 
 _ORDER: Final = (FATAL, WARNING, NOT_CHECKED, NOTE)
 _MOST_LETTERS: Final = 160
 _MOST_BYTES: Final = 1400
+_MOST_NAMED: Final = 16
 
 
 @dataclass(frozen=True)
@@ -72,15 +73,18 @@ def parse(raw: Any) -> Report | None:
     return Report(tuple(str(name) for name in passed), tuple(findings), dropped)
 
 
+def fatal_text(report: Report) -> str:
+    """The fatal findings of one node: what was measured, what was wanted."""
+    return "; ".join(f"{each.check}: {each.measured} (wanted {each.wanted})" for each in report.fatal)
+
+
 def reason(reports: Mapping[str, Report]) -> str:
-    """Which nodes are unhealthy and why; empty if none is."""
-    said = []
-    for node, report in sorted(reports.items()):
-        if report.fatal:
-            what = "; ".join(f"{each.check}: {each.measured} (wanted {each.wanted})" for each in report.fatal)
-            said.append(f"node {node} is unhealthy: {what}")
-    more = f"; and {len(said) - 8} more nodes" if len(said) > 8 else ""
-    return f"{'; '.join(said[:8])}{more}. No network run was started" if said else ""
+    """Which nodes are sick, and of what in one word each; empty if none is. The findings have the figures."""
+    said = [
+        f"{node} ({', '.join(each.check for each in report.fatal)})" for node, report in sorted(reports.items()) if report.fatal
+    ]
+    more = f" and {len(said) - _MOST_NAMED} more" if len(said) > _MOST_NAMED else ""
+    return f"sick before any network run: {', '.join(said[:_MOST_NAMED])}{more}; none was started" if said else ""
 
 
 def fix(wish: Health | None, reports: Mapping[str, Report]) -> str:

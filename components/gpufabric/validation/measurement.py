@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from gpufabric.validation import contract
+from gpufabric.validation import contract, health_report
+from gpufabric.validation.health_report import Report
 from gpufabric.validation.lines import Row
 
 Cells = tuple[float | None, ...]
@@ -20,10 +21,10 @@ class Measurement:
     """Outcome (pass | fail | unknown) of one benchmark run, why, and the numbers behind it.
 
     `cause`, for the advice that goes with the reason: slow | wrong_sums | transport | incomplete | inconsistent | exit_code,
-    or empty.
+    or empty; `health`: the node is not fit, nothing was measured.
     `ranks`: seen in the output. `size_bytes`: the size that was judged; busbw and algbw are its out-of-place numbers.
     `latency_us`: time of the smallest size. `exit_code`: the benchmark's, as rank.sh reported it. `hosts`: as the ranks
-    call themselves. None = not known.
+    call themselves. `health`: what stage 0 found on the judge's node. None = not known.
     """
 
     outcome: str
@@ -37,6 +38,7 @@ class Measurement:
     exit_code: int | None = None
     hosts: tuple[str, ...] = ()
     table: tuple[Cells, ...] = ()
+    health: Report | None = None
 
     def to_json(self, limit_bytes: int = contract.TERMINATION_MESSAGE_BYTES) -> str:
         """Compact JSON within the limit: the smallest sizes leave the table first, then hosts, then the reason is cut."""
@@ -55,7 +57,7 @@ class Measurement:
         return text.decode()
 
     def _encode(self) -> str:
-        raw = {"version": contract.VERSION, **self.__dict__}
+        raw = {"version": contract.VERSION, **self.__dict__, "health": self.health.to_raw() if self.health else None}
         return json.dumps({key: value for key, value in raw.items() if value is not None}, separators=(",", ":"))
 
 
@@ -74,6 +76,7 @@ def parse(text: str) -> Measurement | None:
         cause=str(raw.get("cause", "")),
         hosts=tuple(str(each) for each in hosts) if isinstance(hosts, list) else (),
         table=tuple(_cells(row) for row in table if isinstance(row, list)) if isinstance(table, list) else (),
+        health=health_report.parse(raw.get("health")),
         **{key: _number(raw.get(key)) for key in _OPTIONAL},
     )
 

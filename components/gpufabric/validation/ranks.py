@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from gpufabric.validation import contract, measurement, nodes, pods, table
+from gpufabric.validation import contract, health_group, health_report, measurement, nodes, pods, table
 from gpufabric.validation.api import Api, ApiError, Json, path
 from gpufabric.validation.ending import AGAIN, Undecided
+from gpufabric.validation.health_report import Report
 from gpufabric.validation.judge import size_text
 from gpufabric.validation.measurement import Measurement
 from gpufabric.validation.nodes import Group
@@ -28,6 +29,7 @@ class Pace:
     judge_grace: float = 15.0
     removal: float = 45.0
     overtime: float = 10.0
+    health_grace: float = 5.0
 
 
 @dataclass
@@ -38,6 +40,7 @@ class Seen:
     pods: dict[str, Pod] = field(default_factory=dict)
     sizes: set[int] = field(default_factory=set)
     image_messages: dict[str, str] = field(default_factory=dict)
+    health: dict[str, Report] = field(default_factory=dict)
     told: str = ""
     next_nodes: float = 0.0
     next_log: float = 0.0
@@ -113,6 +116,8 @@ class Ranks:
         for pod in current:
             self.seen.pods[pod.name] = pod
         judge = next((pod.container(contract.CONTAINER_JUDGE) for pod in current if pod.index == 0), None)
+        if self._sick(current):
+            return None
         if judge is None or judge.kind != "terminated":
             self._look(current, job, members)
             return None
@@ -160,6 +165,15 @@ class Ranks:
             nodes.check_unchanged(self.group, members())
 
     def _look_at_rank_0(self, current: list[Pod]) -> None:
+    def _sick(self, current: list[Pod]) -> bool:
+        """Stage 0: whether a node is sick. Raises Undecided (fail) once the others have had a moment to say if they are too."""
+        self.seen.health.update(health_group.reports(current))
+        sick = health_group.sick(self.seen.health)
+        if sick and (len(self.seen.health) == self.gate.nodes or self._lasts("sick", self.pace.health_grace)):
+            fix = f"{health_report.fix(self.gate.health, sick)}; {AGAIN}"
+            raise Undecided(health_report.reason(sick), fix, outcome="fail", nodes=self.group.names)
+        return bool(sick)
+
         """It ended with an error: the judge beside it says why, but not for ever."""
         for pod in current:
             rank = pod.container(contract.CONTAINER_RANK)

@@ -4,7 +4,7 @@ import datetime
 import time
 from typing import Any, Final
 
-from gpufabric.validation import contract
+from gpufabric.validation import contract, health_report
 from gpufabric.validation.api import Api, ApiError, Json, path
 from gpufabric.validation.ending import Ending
 from gpufabric.validation.findings import convicted
@@ -95,6 +95,7 @@ def verdict(gate: contract.Gate, ending: Ending, started_at: str) -> dict[str, A
             }
             for pair in ending.pairs
         ],
+        "health": health_report.to_verdict(gate.health, ending.health),
         "image": gate.image,
         "run": gate.run,
         "fingerprint": gate.fingerprint,
@@ -139,6 +140,8 @@ def message(gate: contract.Gate, ending: Ending) -> str:
     else:
         kept = "" if "label was changed" in ending.reason else f" Nodes {listed(ending.nodes)} stay closed.".replace("  ", " ")
         first = f"UNKNOWN {gate.group}: {ending.reason}.{kept}"
+    if healthy := health_report.summary(ending.health):
+        first += f" {healthy}."
     if gate.stand_ins:
         first += f" Stand-ins: {'; '.join(gate.stand_ins)}."
     lines = [f"{_cut(each.text, 300)}." for each in ending.findings[:_MOST_FINDINGS]]

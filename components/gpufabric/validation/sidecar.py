@@ -1,9 +1,11 @@
 """The small container beside each rank (our image, no token): hands the public key round; on index 0 judges the output.
 
-Index 0 serves only `shared/id.pub`, as /key, on GATE_KEY_PORT; prints the benchmark's output to stdout as it grows (the
-coordinator reads this log for progress); when `shared/exit-code` is there, or GATE_DEADLINE_SECONDS have passed, or on
-SIGTERM, it judges and leaves the Measurement as its termination message. Exit 0 whatever the outcome: that is in the message.
-Other indices fetch the key, write `shared/authorized_keys` and end: 0, or 1 with the reason as termination message.
+Each first judges the readings of its node's health (stage 0). On a sick node nobody is let in, so that it never joins a network
+run, and the Measurement says so at once (cause `health`). Index 0 serves only `shared/id.pub`, as /key, on GATE_KEY_PORT;
+prints the benchmark's output to stdout as it grows (the coordinator reads this log for progress); when `shared/exit-code` is
+there, or GATE_DEADLINE_SECONDS have passed, or on SIGTERM, it judges and leaves the Measurement as its termination message.
+Exit 0 whatever the outcome: that is in the message. Other indices fetch the key, write `shared/authorized_keys` and end: 0
+with their node's health in the message, or 1 with the reason.
 """
 
 import os
@@ -23,6 +25,7 @@ from types import FrameType
 from typing import Final
 
 from gpufabric.validation import contract
+from gpufabric.validation.health import Watch
 from gpufabric.validation.judge import judge
 from gpufabric.validation.measurement import Measurement
 
@@ -216,8 +219,20 @@ def verdict(place: Place, output: str, stopped: str) -> Measurement:
     return found
 
 
-def first(place: Place, stop: threading.Event) -> None:
-    """Index 0, from the key to the verdict."""
+def other(place: Place, stop: threading.Event) -> Measurement:
+    """Index 1 and up: the node's health, then the key."""
+    end, node = time.monotonic() + place.deadline_s, Watch.of(place.shared, place.plan)
+    while (report := node.look()) is None:
+        if stop.wait(_POLL_SECONDS) or time.monotonic() >= end:
+            raise SidecarError(f"the rank container left no health readings within {place.deadline_s:g} s")
+    if not report.fatal:
+        authorize(place, fetch_key(place.key_url, end - time.monotonic()))
+    return node.measurement(report)
+
+
+def first(place: Place, stop: threading.Event) -> Measurement:
+    """Index 0, from the node's health and the key to the verdict."""
+    node = Watch.of(place.shared, place.plan)
     end = time.monotonic() + place.deadline_s
     output, key_file, reason = Output(place.shared / "output"), place.shared / "id.pub", ""
     server = KeyServer(place.key_port, key_file)
@@ -229,13 +244,15 @@ def first(place: Place, stop: threading.Event) -> None:
                 asked = "the pod was stopped (SIGTERM) before the benchmark ended"
                 reason = asked if stop.is_set() else f"the benchmark did not end within {place.deadline_s:g} s"
                 break
-            if not authorized and key_file.exists():
+            if (report := node.look()) is not None and report.fatal:
+                return node.measurement(report)
+            if not authorized and report is not None and key_file.exists():
                 authorize(place, key_file.read_text("ascii", "replace"))
                 authorized = True
             output.echo()
             stop.wait(_POLL_SECONDS)
         output.echo(last=True)
-        place.termination_log.write_text(verdict(place, output.text(), reason).to_json(), "utf-8")
+        return replace(verdict(place, output.text(), reason), health=node.report if node.wish else None)
     finally:
         server.shutdown()
         server.server_close()
@@ -246,10 +263,8 @@ def main(environment: Mapping[str, str], stop: threading.Event) -> int:
     log = Path(environment.get(contract.ENV_TERMINATION_LOG, contract.TERMINATION_LOG))
     try:
         place = Place.of(environment)
-        if place.index == 0:
-            first(place, stop)
-        else:
-            authorize(place, fetch_key(place.key_url, place.deadline_s))
+        found = first(place, stop) if place.index == 0 else other(place, stop)
+        place.termination_log.write_text(found.to_json(), "utf-8")
     except (SidecarError, OSError) as error:
         print(f"sidecar: {error}", file=sys.stderr)
         log.write_text(Measurement("unknown", f"the judge failed: {error}").to_json(), "utf-8")
