@@ -115,9 +115,9 @@ class Ranks:
         """
         for pod in current:
             self.seen.pods[pod.name] = pod
-        judge = next((pod.container(contract.CONTAINER_JUDGE) for pod in current if pod.index == 0), None)
         if self._sick(current):
             return None
+        judge = next((pod.container(contract.CONTAINER_JUDGE) for pod in current if pod.index == 0), None)
         if judge is None or judge.kind != "terminated":
             self._look(current, job, members)
             return None
@@ -164,7 +164,6 @@ class Ranks:
             self.seen.next_nodes = now + self.pace.nodes
             nodes.check_unchanged(self.group, members())
 
-    def _look_at_rank_0(self, current: list[Pod]) -> None:
     def _sick(self, current: list[Pod]) -> bool:
         """Stage 0: whether a node is sick. Raises Undecided (fail) once the others have had a moment to say if they are too."""
         self.seen.health.update(health_group.reports(current))
@@ -174,6 +173,7 @@ class Ranks:
             raise Undecided(health_report.reason(sick), fix, outcome="fail", nodes=self.group.names)
         return bool(sick)
 
+    def _look_at_rank_0(self, current: list[Pod]) -> None:
         """It ended with an error: the judge beside it says why, but not for ever."""
         for pod in current:
             rank = pod.container(contract.CONTAINER_RANK)
