@@ -4,6 +4,7 @@ from gpufabric.spec.gate import GateSpec
 from gpufabric.spec.node_group import FabricProfile, NodeGroupSpec
 from gpufabric.spec.problems import Problem, SpecError, dotted
 from gpufabric.spec.project import find_stack_file
+from gpufabric.spec.run_counter import run_of, with_run
 from gpufabric.spec.stack_file import CONFIG_KEY, StackFile, parse_spec, read_stack_file
 from gpufabric.spec.training import ClusterSpec, ExistingCluster, GroupsSpec, TrainingSpec
 from gpufabric.spec.validation import ValidationSpec, size_bytes
@@ -25,5 +26,7 @@ __all__ = [
     "find_stack_file",
     "parse_spec",
     "read_stack_file",
+    "run_of",
     "size_bytes",
+    "with_run",
 ]
