@@ -1,6 +1,6 @@
 """The page in a real browser: it is whole, its numbers are the verdict's, its script and style run, and nothing hostile does.
 
-Needs Debian's chromium; nothing is installed here.
+Needs Debian's chromium. Nothing is installed here: without one this is skipped, and says so.
 """
 
 import json
@@ -16,7 +16,8 @@ from tests.report.verdicts import FAIL, PASS, changed
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium", path="/usr/bin")
 pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="NO BROWSER: the report page was not opened in one; apt-get install chromium, then run this again"
+    CHROMIUM is None,
+    reason="NO BROWSER: the report page was not opened in one; install one: python3 -m tools.toolchain ensure browser",
 )
 QUIET = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",

@@ -78,3 +78,23 @@ def test_a_pair_has_two_nodes() -> None:
     pairs = [{"nodes": ["a"]}, {"nodes": ["a", "b", "c"]}, {"nodes": "ab"}, "ab", {"nodes": ["a", 2], "outcome": "good"}]
     (found,) = read_verdicts(json.dumps(changed(FAIL, pairs=pairs)))
     assert [(each.nodes, each.passed, each.round) for each in found.pairs] == [(("a", "2"), True, None)]
+
+
+def test_node_health_is_read_as_the_gate_writes_it() -> None:
+    fatal = {"check": "gpus", "severity": "fatal", "measured": "7", "wanted": "8", "fix": "reset it"}
+    health = {
+        "n0": {"passed": ["memlock", "shm"], "findings": [], "dropped": 0},
+        "n1": {"passed": [], "findings": [fatal], "dropped": 2},
+    }
+    (found,) = read_verdicts(json.dumps(changed(FAIL, health=health)))
+    assert [(each.node, each.what, each.measured, each.wanted, each.severity, each.fix) for each in found.health] == [
+        ("n0", "memlock, shm", "as wanted", "", "passed", ""),
+        ("n1", "gpus", "7", "8", "fatal", "reset it"),
+        ("n1", "", "2 more findings had no room", "", "not shown", ""),
+    ]
+
+
+@pytest.mark.parametrize("odd", [None, 3, "n0", {"n0": 3}, {"n0": {"findings": [3], "passed": 3, "dropped": "x"}}, [3]])
+def test_odd_node_health_is_left_out(odd: Any) -> None:
+    (found,) = read_verdicts(json.dumps(changed(FAIL, health=odd)))
+    assert found.health == ()

@@ -3,7 +3,7 @@
 import argparse
 
 from tools.toolchain.build import ensure_built, missing
-from tools.toolchain.debian import CLUSTER, IMAGE, ensure_packages
+from tools.toolchain.debian import BROWSER, CLUSTER, IMAGE, ensure_packages
 from tools.toolchain.path import Choice, choose, make_path_folder
 from tools.toolchain.programs import Program, read_programs, select
 
@@ -19,7 +19,9 @@ def main() -> int:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     ensure_parser = commands.add_parser("ensure", help="build what is missing")
-    ensure_parser.add_argument("what", nargs="?", default="all", help="engine, cluster, all, extra, or one program's name")
+    ensure_parser.add_argument(
+        "what", nargs="?", default="all", help="engine, cluster, all, extra, browser, or one program's name"
+    )
     commands.add_parser("path", help="print the folder to put first on PATH")
     commands.add_parser("list", help="what is there, what would be built, and how long that takes")
     arguments = parser.parse_args()
@@ -33,6 +35,9 @@ def main() -> int:
 
 def ensure(what: str) -> int:
     """Build (and for the cluster install) what is missing of a group."""
+    if what == "browser":
+        ensure_packages(BROWSER)
+        return 0
     choice = choose(select(read_programs(), what))
     built = ensure_built(list(choice.programs))
     if what in ("cluster", "all"):

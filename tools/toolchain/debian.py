@@ -42,6 +42,8 @@ IMAGE = (
     Requirement("gcc", "gcc"),
     Requirement("libc6-dev", "/usr/include/stdio.h"),
 )
+# Only for the test that opens the report page (tests/report/test_browser.py), hence not part of what `make up` needs.
+BROWSER = (Requirement("chromium", "chromium"),)
 
 
 def ensure_packages(requirements: tuple[Requirement, ...]) -> None:

@@ -83,7 +83,7 @@ def _verdict(raw: Mapping[str, Any], name: str) -> Verdict:
         table=tuple(sorted(table, key=lambda row: -1 if row.size_bytes is None else row.size_bytes)),
         pairs=tuple(pair for each in _rows(raw, "pairs", Mapping) if (pair := _pair(each))),
         findings=tuple(_finding(each) for each in _rows(raw, "findings", Mapping)),
-        health=tuple(_health(each) for each in _rows(raw, "health", Mapping)),
+        health=tuple(_health(raw.get("health"))),
         image=text("image"),
         run=number("run"),
         fingerprint=text("fingerprint"),
@@ -117,9 +117,25 @@ def _finding(raw: Mapping[str, Any]) -> Finding:
     )
 
 
-def _health(raw: Mapping[str, Any]) -> Health:
+def _health(raw: object) -> Iterator[Health]:
+    """Per node what passed and what was found, as the gate writes it; or a list in which each finding names its node."""
+    if isinstance(raw, list):
+        yield from (_checked(_text(each.get("node")), each) for each in raw if isinstance(each, Mapping))
+    if not isinstance(raw, Mapping):
+        return
+    for node, report in raw.items():
+        if not isinstance(report, Mapping):
+            continue
+        yield from (_checked(str(node), each) for each in _rows(report, "findings", Mapping))
+        if dropped := _number(report.get("dropped")):
+            yield Health(str(node), "", f"{dropped:.4g} more findings had no room", "", "not shown", "")
+        if passed := _texts(report.get("passed")):
+            yield Health(str(node), ", ".join(passed), "as wanted", "", "passed", "")
+
+
+def _checked(node: str, raw: Mapping[str, Any]) -> Health:
     what = _text(raw.get("what")) or _text(raw.get("check"))
-    node, measured, wanted, severity, fix = (_text(raw.get(key)) for key in ("node", "measured", "wanted", "severity", "fix"))
+    measured, wanted, severity, fix = (_text(raw.get(key)) for key in ("measured", "wanted", "severity", "fix"))
     return Health(node, what, measured, wanted, severity, fix)
 
 

@@ -17,7 +17,7 @@ _MEANINGS = {
     "unknown": "The run proves nothing; nodes stay closed.",
     "pending": "Fewer nodes than asked; their labels were not touched.",
 }
-_BAD_FIRST = ("fatal", "critical", "fail", "error", "warning", "not checked", "note")
+_BAD_FIRST = ("fatal", "critical", "fail", "error", "warning", "not checked", "not shown", "note", "passed")
 
 
 def group(verdict: Verdict, name: str) -> Html:
