@@ -1,5 +1,6 @@
 """The table of stage 0: every check of the programs has a row, XIDs stand once, machines are found exactly or not at all."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,3 +76,19 @@ def test_rows_speak_of_hardware_that_is_known() -> None:
         assert set(row.accelerators) <= set(accelerators())
     for links in listed_rows(table.NvLinks, "health.toml", "nvlink"):
         assert set(links.accelerators) <= set(accelerators())
+
+
+def test_the_page_explains_every_check_as_the_table_has_it() -> None:
+    page = (Path(__file__).parents[2] / "docs/gate.md").read_text("utf-8")
+    section = page.partition("## Node health\n")[2].partition("\n## ")[0]
+    rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| `") and line.count(" | ") == 4]
+    told = {cells[0].strip("|` "): cells[2] for cells in rows}
+    assert told.keys() == health_checks().keys()
+    for name, said in told.items():
+        row = health_checks()[name]
+        if name == "xid":
+            assert said == "by code"
+        elif name == "pcie":
+            assert said.startswith("not checked"), "the program never finds it bad"
+        else:
+            assert said == row.severity, name
