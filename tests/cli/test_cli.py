@@ -102,7 +102,8 @@ def test_a_command_without_file_is_a_usage_error(command: str) -> None:
     assert "Missing argument" in err
 
 
-def test_explain_says_what_and_why(tmp_path: Path) -> None:
+def test_explain_says_what_and_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")  # no cell is broken over lines
     code, out, err = call("explain", stack(tmp_path, "a", H100))
     assert (code, err) == (0, "")
     words = " ".join(out.replace("│", " ").replace("┃", " ").split())
