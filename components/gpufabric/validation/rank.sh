@@ -97,6 +97,7 @@ trap stopped TERM INT
 start=$(now)
 
 # --- the node's health: read here, where the devices are; judged beside us ---
+umask 022 # the judge is not root
 mkdir -p "$shared/health" || fail 71 "cannot write to $shared"
 if [ -r "$health" ]; then
   GATE_HEALTH_SECONDS=$((GATE_START_SECONDS < 60 ? GATE_START_SECONDS : 60)) /bin/sh "$health" &
