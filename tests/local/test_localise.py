@@ -11,7 +11,7 @@ import pytest
 
 from gpufabric.validation.api import path
 from tests.local.conftest import LocalCluster, cli
-from tests.local.gate_stack import FLOOR, NAMESPACE, GateStack, make_stack
+from tests.local.gate_stack import FLOOR, NAMESPACE, STACK, GateStack, make_stack
 from tools.folders import cache_folder, locked
 from tools.image.recipe import read_recipe
 from tools.localcluster.cluster import kubeconfig_of
@@ -40,7 +40,10 @@ def four() -> Iterator[LocalCluster]:
 @pytest.fixture(scope="module")
 def stack(four: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> GateStack:
     """A stack that validates all four; no ``up`` has run yet."""
-    return make_stack(four, tmp_path_factory.mktemp("localise"))
+    made = make_stack(four, tmp_path_factory.mktemp("localise"))
+    made.write(nodes=len(WORKERS))
+    made.engine.select(STACK)
+    return made
 
 
 def failed_up(four: LocalCluster, stack: GateStack, slow: tuple[str, ...], run: int) -> tuple[str, dict[str, Any]]:

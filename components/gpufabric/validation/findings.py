@@ -109,14 +109,15 @@ _WORDS: Final = ((SLOW, "slow"), (WRONG, "with wrong sums"), (LOST, "without a r
 def _wrong_sums(seen: Evidence) -> tuple[frozenset[str], list[Finding]]:
     """Wrong sums come and go, so a good result acquits nobody of them: who is in two such pairs is the one.
 
-    Nodes without a good result explain their pairs first; a good partner of two of them is in two such pairs as well.
+    Who explains a pair is asked in turn: nodes that are good with nobody; those of them for which one wrong sum is enough,
+    since all else of theirs is bad too; and last the good ones, since a good partner of two bad nodes is in two such pairs as well.
     """
     pairs: dict[frozenset[str], Pair] = {frozenset(r.nodes): r.nodes for r in seen.results if r.state == WRONG}
     culprits: list[str] = []
-    for group in ([n for n in seen.nodes if n not in seen.good], list(seen.good)):
+    bad = [node for node in seen.nodes if node not in seen.good]
+    for group, least in ((bad, 2), (seen.convicted, 1), (sorted(seen.good), 2)):
         counts = Counter(node for pair in pairs for node in pair)
-        least = {node: 1 if node in seen.convicted else 2 for node in group}  # bad everywhere: no second wrong sum is needed
-        here = [node for node in seen.nodes if node in least and counts[node] >= least[node]]
+        here = [node for node in group if counts[node] >= least]
         culprits += here
         pairs = {key: pair for key, pair in pairs.items() if not key & set(here)}
     found = []
