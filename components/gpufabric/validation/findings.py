@@ -110,7 +110,7 @@ def _wrong_sums(seen: Evidence) -> tuple[frozenset[str], list[Finding]]:
     """Wrong sums come and go, so a good result acquits nobody of them: who is in two such pairs is the one.
 
     Who explains a pair is asked in turn: nodes that are good with nobody; those of them for which one wrong sum is enough,
-    since all else of theirs is bad too; and last the good ones, since a good partner of two bad nodes is in two such pairs as well.
+    since all else of theirs is bad too; and last the good ones, since a good partner of two bad nodes is in two such pairs.
     """
     pairs: dict[frozenset[str], Pair] = {frozenset(r.nodes): r.nodes for r in seen.results if r.state == WRONG}
     culprits: list[str] = []
