@@ -61,6 +61,8 @@ def test_an_up_passes_and_says_what_it_measured(stack: GateStack) -> None:
     assert "GateProgress: 2 of 2 ranks run" in log
     assert re.search(r"GateProgress:\s+4 MiB: busbw [0-9.]+ GB/s", log)
     assert "PASS train: all_reduce busbw" in log
+    assert "Node health: 2 checks passed on 2 nodes." in log, "the one that nodes without GPUs are held to, on each"
+    assert verdict["health"] == {name: {"passed": ["interface"], "findings": [], "dropped": 0} for name in ("n0", "n1")}
     node = stack.api.get(path("nodes", "n0"))
     note = json.loads(node["metadata"]["annotations"]["gpufabric.dev/validation"])
     assert note["outcome"] == "pass"
@@ -133,6 +135,20 @@ def test_an_image_without_a_shell_is_named(stack: GateStack) -> None:
     said = [line for line in failed.stdout.splitlines() if "UNKNOWN train:" in line]
     assert said, failed.stdout
     assert "/bin/sh" in said[0]
+
+
+def test_sick_nodes_are_named_and_no_network_run_starts(stack: GateStack) -> None:
+    stack.write(run=10, profile={"interface": "eth7"})
+    failed = stack.up()
+    assert failed.returncode != 0
+    assert "FAIL train: sick before any network run: n0 (interface), n1 (interface); none was started." in failed.stdout
+    for name in ("n0", "n1"):
+        assert f"Sick node: {name}: interface: no eth7; the pod has eth0, lo" in failed.stdout, failed.stdout
+    assert "Nothing measured over n0, n1" in failed.stdout
+    data = stack.api.get(path("configmaps", "train-verdict", namespace=NAMESPACE))["data"]
+    assert json.loads(data["verdict.json"])["table"] == []
+    assert "Next: write the interface that ip link shows in a pod under profile.interface" in failed.stdout
+    assert stack.labels() == {"n0": "fail", "n1": "fail"}
 
 
 def test_missing_nodes_are_pending_when_that_is_normal(stack: GateStack) -> None:

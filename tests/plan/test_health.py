@@ -7,7 +7,7 @@ import pytest
 from gpufabric.hardware.health import health_checks, xids
 from gpufabric.validation.health_wish import GPU_CHECKS, RDMA_CHECKS, Health
 from tests.plan.test_gate import SPECS, every_spec
-from tests.spec.specs import changed, plan_of
+from tests.spec.specs import H100, changed, plan_of, problems
 
 
 def wish_of(spec: dict[str, Any]) -> Health:
@@ -52,3 +52,43 @@ def test_a_machine_that_no_row_knows_is_held_to_what_the_user_said() -> None:
     assert wish.interface == "bond0"
     fewer = wish_of(changed(SPECS["h100"], group__accelerators="H100:4", validation__floor_gbytes_per_s=1))
     assert (fewer.gpus, fewer.hcas_per_node) == (4, 0), "a row is never stretched"
+
+
+def test_the_user_has_the_last_word_on_how_bad_a_finding_is() -> None:
+    own = {"hca_state": "warning", "xid-63": "fatal", "xid-13": "ignore", "xid-0999": "fatal"}
+    wish = wish_of(changed(H100, validation__health=own))
+    before = wish_of(H100)
+    assert wish.rule("hca_state").severity == "warning"
+    assert wish.rule("hca_state").fix == before.rule("hca_state").fix
+    assert {code: wish.xids[code].severity for code in ("13", "63", "999", "79")} == {
+        "13": "ignore",
+        "63": "fatal",
+        "999": "fatal",
+        "79": "fatal",
+    }
+    assert (wish.xids["63"].action, wish.xids["999"].action) == (before.xids["63"].action, "severity given in the spec")
+    assert wish.wanted == before.wanted, "nothing is left out"
+
+
+def test_another_severity_is_validated_again() -> None:
+    first, second = plan_of(H100), plan_of(changed(H100, validation__health={"hca_state": "warning"}))
+    assert first.groups[0].gate.trigger != second.groups[0].gate.trigger
+
+
+@pytest.mark.parametrize(
+    ("health", "says"),
+    [
+        ({"hca_states": "warning"}, "validation.health.hca_states: no check of stage 0 has this name; did you mean hca_state?"),
+        ({"63": "fatal"}, 'validation.health["63"]: no check of stage 0 has this name; write xid-CODE or one of gpu_driver, '),
+        ({"xid-": "fatal"}, "validation.health.xid-: no check of stage 0 has this name; "),
+        ({"xid-\u0663": "fatal"}, 'validation.health["xid-\\u0663"]: no check of stage 0 has this name; '),
+        (
+            {"ecc": "ignore"},
+            "validation.health.ecc: a check is never left out: nobody would know of the sick node; write warning",
+        ),
+        ({"ecc": "note"}, "validation.health.ecc: 'note' is not a choice here; write fatal, warning or ignore"),
+    ],
+)
+def test_severities_that_cannot_be(health: dict[str, str], says: str) -> None:
+    (problem,) = problems(changed(H100, validation__health=health))
+    assert problem.startswith(says)

@@ -23,8 +23,15 @@ from tests.validation.printer import Sheet, healthy, last_row
 from tests.validation.samples import GATE
 
 QUICK = Pace(
-    **{"poll": 0.01, "nodes": 0.0, "log": 0.0},
-    **{"image_grace": 0.1, "create_grace": 0.1, "judge_grace": 0.15, "removal": 0.3, "overtime": 0.1, "health_grace": 0.05},
+    poll=0.01,
+    nodes=0.0,
+    log=0.0,
+    image_grace=0.1,
+    create_grace=0.1,
+    judge_grace=0.15,
+    removal=0.3,
+    overtime=0.1,
+    health_grace=0.05,
 )
 RUNNING = {"running": {"startedAt": "2026-11-29T10:00:00Z"}}
 GOOD, SLOW = healthy(), healthy(busbw=0.0068)

@@ -56,6 +56,8 @@ class ValidationArgs(TypedDict):
     """Raise it to validate again, 1 to 1,000,000. Default: 1."""
     wait: NotRequired[bool]
     """Wait for nodes that are not Ready. Default: true. ``false``: fewer nodes than asked give the outcome pending."""
+    health: NotRequired[dict[str, str]]
+    """How bad a finding of stage 0 is: fatal, warning; by check or XID (``xid-63``, also ignore). Default: the table's."""
     nodes_minutes: NotRequired[float]
     """How long to wait for the nodes, 0.1 to 1,440 minutes. Default: 15."""
     start_minutes: NotRequired[float]

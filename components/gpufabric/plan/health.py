@@ -1,13 +1,37 @@
 """What stage 0 of the gate holds each node against: wish and tables as the ``health`` section of the contract."""
 
+from collections.abc import Mapping
+from difflib import get_close_matches
+
 from gpufabric.hardware.health import find_hcas, find_nvlinks, health_checks, xids
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric
 from gpufabric.plan.profile import PodFabric
+from gpufabric.spec import Problem, ValidationSpec, dotted
 from gpufabric.validation.health_wish import Health, Rule, Xid
 
+XID = "xid-"
 
-def plan_health(accelerators: GroupAccelerators, fabric: GroupFabric, profile: PodFabric) -> Health:
-    """The section. Only what the wish needs: nodes without GPUs are held to no GPU rule."""
+
+def health_problems(validation: ValidationSpec) -> list[Problem]:
+    """Severities for what is no check, and checks that would be left out."""
+    problems = []
+    for key, severity in validation.health.items():
+        where, code = dotted("validation.health", [key]), key.removeprefix(XID)
+        if key != code and code.isascii() and code.isdecimal():
+            continue
+        if key not in health_checks():
+            near = get_close_matches(key, health_checks(), n=1)
+            fix = f"did you mean {near[0]}?" if near else f"write xid-CODE or one of {', '.join(health_checks())}"
+            problems.append(Problem(where, "no check of stage 0 has this name", fix))
+        elif severity == "ignore":
+            problems.append(Problem(where, "a check is never left out: nobody would know of the sick node", "write warning"))
+    return problems
+
+
+def plan_health(
+    accelerators: GroupAccelerators, fabric: GroupFabric, profile: PodFabric, severities: Mapping[str, str]
+) -> Health:
+    """The section. Only what the wish needs: nodes without GPUs are held to no GPU rule. ``severities``: the user's own."""
     name, count = accelerators.accelerator.name, accelerators.count
     checks = health_checks()
     links = find_nvlinks(name) if count else None
@@ -22,7 +46,16 @@ def plan_health(accelerators: GroupAccelerators, fabric: GroupFabric, profile: P
         shm_mib=checks["shm"].least_mib if profile.shared_memory else 0,
         ecc_most_errors=checks["ecc"].most_errors if count else 0,
         xid_window_s=checks["xid"].window_s if count else 0,
-        xids={str(code): Xid(row.severity, row.action) for code, row in sorted(xids().items())} if count else {},
+        xids=_xids(severities) if count else {},
     )
-    rules = {each: Rule(checks[each].severity, checks[each].fix) for each in wish.wanted}
+    rules = {each: Rule(severities.get(each, checks[each].severity), checks[each].fix) for each in wish.wanted}
     return Health(**{**wish.__dict__, "rules": rules})
+
+
+def _xids(severities: Mapping[str, str]) -> dict[str, Xid]:
+    found = {str(code): Xid(row.severity, row.action) for code, row in sorted(xids().items())}
+    for key, severity in severities.items():
+        if key.startswith(XID):
+            code = str(int(key.removeprefix(XID)))
+            found[code] = Xid(severity, found[code].action if code in found else "severity given in the spec")
+    return found

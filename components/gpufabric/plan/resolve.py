@@ -6,7 +6,7 @@ from gpufabric.hardware import find_image, nccl_tests_images
 from gpufabric.plan.benchmark import Benchmark, decide_benchmark, decide_floor
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric, group_accelerators, group_fabric, profile_problems
 from gpufabric.plan.gate import MOST_ALTERNATIVES, GateParts, alternatives, plan_gate
-from gpufabric.plan.health import plan_health
+from gpufabric.plan.health import health_problems, plan_health
 from gpufabric.plan.model import GroupPlan, StackPlan
 from gpufabric.plan.names import gate_names
 from gpufabric.plan.profile import GPU_TAINT, PodAdmission, PodFabric, PodProfile
@@ -51,6 +51,7 @@ def resolve_group(
     benchmark = decide_benchmark(group, accelerators, fabric, validation, path)
     floor = decide_floor(group, accelerators, fabric, validation, benchmark, path=path)
     problems += [found for found in (benchmark, floor) if isinstance(found, Problem)]
+    problems += health_problems(validation)
     if isinstance(benchmark, Benchmark) and group.nodes * benchmark.ranks_per_node == 1:
         problems.append(Problem(f"{path}.nodes", "a single rank has nobody to reduce with", "write 2 or more nodes"))
     if problems or isinstance(benchmark, Problem) or isinstance(floor, Problem):
@@ -64,7 +65,7 @@ def resolve_group(
         floor=floor,
         validation=validation,
         groups=[each.node_selector for each in (*all_groups, group)],
-        health=plan_health(accelerators, fabric, profile.fabric),
+        health=plan_health(accelerators, fabric, profile.fabric, validation.health),
     )
     return GroupPlan(
         name=group.name,

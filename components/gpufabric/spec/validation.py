@@ -45,6 +45,9 @@ class ValidationSpec(Wish):
     """Raise it to validate again."""
     wait: bool = True
     """Wait for nodes that are not Ready (then fail). ``false``: fewer nodes than asked are normal, the verdict is pending."""
+    health: dict[str, Literal["fatal", "warning", "ignore"]] = Field(default_factory=dict)
+    """How bad a finding of stage 0 is, where the table is not right for you: by check (``hca_state: warning``) or by XID
+    (``xid-63: fatal``, ``xid-13: ignore``). A check is never ignored, only a code is. Default: the table's severities."""
     nodes_minutes: Minutes = 15
     """How long to wait for the nodes, minutes."""
     start_minutes: Minutes = 15
