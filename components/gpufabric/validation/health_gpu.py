@@ -252,9 +252,9 @@ def _grouped(values: Mapping[str, str]) -> str:
 
 def _unread(readings: Readings, name: str) -> str:
     reading = readings[name]
-    last = next((line.strip() for line in reversed(reading.text.splitlines()) if line.strip()), "")
+    last = next((line.strip() for line in reversed(reading.text.split("\n")) if line.strip()), "")
     return reading.why_not or f"not understood: {last or 'no output'}"
 
 
 def _line(pattern: re.Pattern[str], text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if pattern.search(line)), "")
+    return next((line.strip() for line in text.split("\n") if pattern.search(line)), "")

@@ -94,7 +94,7 @@ def shm(wish: Health, readings: Readings) -> Finding | None:
     wanted = f"at least {wish.shm_mib} MiB"
     sizes = [
         health_readings.whole(cells[1])
-        for line in readings["shm"].text.splitlines()
+        for line in readings["shm"].text.split("\n")
         if len(cells := line.split()) >= 6 and cells[-1] == "/dev/shm"  # noqa: S108  # the pod's mount, only looked at
     ]
     if readings["shm"].code != 0 or len(sizes) != 1 or sizes[0] is None:
@@ -118,7 +118,7 @@ def hugepages(wish: Health, readings: Readings) -> Finding | None:
 def interface(wish: Health, readings: Readings) -> Finding | None:
     """The pod's interface for bootstrap and TCP exists and is up."""
     wanted = f"{wish.interface}, up"
-    lines = [line.split(" ", 1) for line in readings["interface"].text.splitlines()]
+    lines = [line.split(" ", 1) for line in readings["interface"].text.split("\n")]
     names = [parts[1] for parts in lines if parts[0] == "has" and len(parts) == 2]
     states = [parts[1] for parts in lines if parts[0] == "state" and len(parts) == 2]
     if readings["interface"].code != 0 or not names:
@@ -155,5 +155,5 @@ def _more(items: list[str], most: int = 4) -> str:
 
 def _unread(readings: Readings, name: str) -> str:
     reading = readings[name]
-    last = next((line.strip() for line in reversed(reading.text.splitlines()) if line.strip()), "")
+    last = next((line.strip() for line in reversed(reading.text.split("\n")) if line.strip()), "")
     return reading.why_not or f"not understood: {last or 'no output'}"

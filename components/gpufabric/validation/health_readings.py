@@ -1,4 +1,7 @@
-"""The readings that health.sh left, and how their texts are read. No text makes anything here raise."""
+"""The readings that health.sh left, and how their texts are read. No text makes anything here raise.
+
+Lines end at a newline and nowhere else: `splitlines` would also break at control characters inside a damaged one.
+"""
 
 import json
 import re
@@ -35,7 +38,7 @@ class Reading:
             return "no reading was left"
         if self.code == _TIMED_OUT:
             return "no answer in time"
-        last = next((line.strip() for line in reversed(self.text.splitlines()) if line.strip()), "")
+        last = next((line.strip() for line in reversed(self.text.split("\n")) if line.strip()), "")
         if self.code == _NOT_FOUND:
             return f"{last.removesuffix(': not found').rsplit(':', 1)[-1].strip() or 'the program'} is not in the image"
         return f"{last or 'no output'} (exit code {self.code})"
@@ -73,7 +76,7 @@ def columns(text: str, names: Sequence[str]) -> dict[str, list[str]]:
     """nvidia-smi's CSV: first cell -> the others. Rows of another width, and all without the asked header, are left out."""
     out: dict[str, list[str]] = {}
     headed = False
-    for line in text.splitlines():
+    for line in text.split("\n"):
         cells = [cell.strip() for cell in line.split(",")]
         if len(cells) != len(names):
             continue
@@ -98,7 +101,7 @@ def links(text: str) -> dict[str, tuple[int, int, int]]:
     """`nvidia-smi nvlink -s`: GPU -> active links, inactive links, lines that say neither. All inactive: (0, -1, 0)."""
     out: dict[str, tuple[int, int, int]] = {}
     gpu = ""
-    for line in text.splitlines():
+    for line in text.split("\n"):
         said = line.strip()
         if match := _GPU.match(said):
             gpu = match[1]
@@ -130,7 +133,7 @@ class XidLine:
 def xids(text: str) -> tuple[list[XidLine], int]:
     """The XIDs, and how many lines speak of one and cannot be read."""
     out, unread = [], 0
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if match := _XID.search(line):
             out.append(XidLine(float(match[1]) if match[1] else None, match[2], str(int(match[3])), match[4]))
         elif "Xid" in line:
@@ -166,7 +169,7 @@ class Port:
 def ports(text: str) -> list[Port]:
     """health.sh's lines `device|port|state|phys_state|rate|link_layer`."""
     out = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         cells = line.split("|")
         if len(cells) != 6 or not cells[0]:
             continue
@@ -193,13 +196,13 @@ def selected(ports_: Sequence[Port], hcas: Sequence[str]) -> tuple[list[Port], l
 
 def listed(text: str, last: str) -> list[str] | None:
     """The lines before the last one; None if that is missing, for then the list is cut off."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
     return lines[:-1] if lines and lines[-1] == last else None
 
 
 def key_values(text: str, separator: str) -> dict[str, str]:
     """`HugePages_Total:  512` -> its parts."""
-    pairs = (line.partition(separator) for line in text.splitlines())
+    pairs = (line.partition(separator) for line in text.split("\n"))
     return {key.strip(): value.strip() for key, found, value in pairs if found}
 
 
