@@ -9,10 +9,10 @@ Who does what (formats, paths, names: `contract`):
 - `coordinator` (the Job that Pulumi follows; our image; service account with a token): checks the nodes, closes them, makes
   the rank Job, follows it, runs pairs of nodes where that did not pass (`pairs`, by the rules of `localise`), labels the nodes,
   writes the verdict ConfigMap, and repeats the verdict as its termination message. Exit 0 pass or pending, 2 fail, 3 unknown.
-- `rank.sh` (container `rank`, vendor or user image, POSIX sh, no token): key, sshd, mpirun. Writes `output`, `error` and,
+- `rank.sh` (container `rank`, vendor or user image, POSIX sh, no token): `health.sh`, key, sshd, mpirun. Writes `health/`, `output`, `error` and,
   last, `exit-code` to `/gate/shared`.
-- `sidecar` (container `judge` beside each rank, our image, no token): hands the public key round; on index 0 judges the
-  output and leaves a `Measurement` as its termination message.
+- `sidecar` (container `judge` beside each rank, our image, no token): judges the node's health (`health`) and lets nobody in on
+  a sick node; hands the public key round; on index 0 judges the output. Leaves a `Measurement` as its termination message.
 
 Environment of `rank` and `judge`: `contract.rank_environment`, plus JOB_COMPLETION_INDEX (from Kubernetes); of a pair's also
 GATE_RANKS, since gate.json speaks of the whole group.
