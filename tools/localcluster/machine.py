@@ -14,12 +14,15 @@ from tools.localcluster.commands import ENVIRONMENT, run, succeeds
 from tools.localcluster.registry import MOUNT_POINTS
 from tools.localcluster.waits import wait_until
 
-# `/run` is fresh as after a boot, `rshared` lets pods propagate mounts as on a real node. bridge-nf-call: a pod that calls a
+# `/run` is fresh as after a boot, `rshared` lets pods propagate mounts as on a real node. boot_id: the kernel is the host's, so
+# its id would be the same for all machines and all their boots; the kubelet reports it. bridge-nf-call: a pod that calls a
 # Service whose endpoint is on its own node is answered through the bridge, past the rules that would translate it back.
 INIT = """
 set -e
 mount --make-rshared /
 mount -t tmpfs tmpfs /run
+cat /proc/sys/kernel/random/uuid > /run/boot_id
+mount --bind /run/boot_id /proc/sys/kernel/random/boot_id
 hostname "$1"
 for folder in {mount_points}; do mount --bind "$2/disk$folder" "$folder"; done
 sysctl -qw net.ipv4.ip_forward=1
