@@ -14,9 +14,9 @@ PACKAGE = Path(__file__).parent.parent / "components" / "gpufabric"
 MAY_IMPORT = {
     "hardware": set(),
     "spec": set(),
-    "plan": {"hardware", "spec", "validation.contract", "validation.health_wish"},
+    "plan": {"hardware", "spec", "validation.contract", "validation.controller_contract", "validation.health_wish"},
     "preflight": {"spec", "plan", "validation.api"},
-    "kubernetes": {"spec", "plan", "validation.contract"},
+    "kubernetes": {"spec", "plan", "validation.contract", "validation.controller_contract"},
     "validation": set(),
     "report": {"validation.contract"},
     "cli": {"", "spec", "plan", "preflight", "report", "validation.contract", "validation.judge"},
@@ -93,5 +93,5 @@ def test_the_kubernetes_ring_loads_one_sdk_and_only_the_groups_it_uses() -> None
     loaded = _loaded_by("import gpufabric.kubernetes")
     assert {n.split(".")[0] for n in loaded if n.startswith("pulumi_")} == {"pulumi_kubernetes"}
     groups = {n.split(".")[1] for n in loaded if n.startswith("pulumi_kubernetes.") and n.count(".") == 2}
-    assert {"batch", "core", "rbac", "networking"} <= groups
-    assert not groups & {"apps", "autoscaling", "helm", "storage", "resource"}
+    assert {"admissionregistration", "apps", "batch", "core", "rbac", "networking"} <= groups
+    assert not groups & {"autoscaling", "helm", "storage", "resource"}

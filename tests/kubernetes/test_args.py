@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from gpufabric import spec
 from gpufabric.kubernetes import args as args_module
 from gpufabric.kubernetes.args import (
+    FabricGateArgs,
     FabricProfileArgs,
     KubernetesTrainingStackArgs,
     NcclValidationArgs,
@@ -24,6 +25,7 @@ MODELS: dict[Any, type[BaseModel]] = {
     NodeGroupArgs: spec.NodeGroupSpec,
     ValidationArgs: spec.ValidationSpec,
     NcclValidationArgs: spec.GateSpec,
+    FabricGateArgs: spec.GateSpec,
     KubernetesTrainingStackArgs: spec.GroupsSpec,
 }
 # Keys that are ids of what another component made: none yet. The provider says which cluster it is.

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 Json = dict[str, Any]
 NAMESPACE = "gpufabric-local-train"
 JOB_LABEL = "batch.kubernetes.io/job-name"
+ALL_PODS = "/api/v1/pods"
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 RANK_LABELS = {
     "app.kubernetes.io/name": "gpufabric-gate",
@@ -160,7 +161,8 @@ class _Handler(BaseHTTPRequestHandler):
             status, message = cluster.failures.pop(0)
             return refusal(status, message)
         names = path.strip("/").split("/")
-        resource = next(each for each in reversed(names) if each in ("nodes", "pods", "jobs", "configmaps", "events", "log"))
+        kinds = ("nodes", "pods", "jobs", "configmaps", "events", "leases", "log")
+        resource = next(each for each in reversed(names) if each in kinds)
         verb = {"GET": "get" if path in cluster.objects else "list", "POST": "create", "PATCH": "patch", "DELETE": "delete"}[
             self.command
         ]
@@ -194,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
             items = [
                 each
                 for at, each in sorted(cluster.objects.items())
-                if at.rsplit("/", 1)[0] == path
+                if (at.rsplit("/", 1)[0] == path or (path == ALL_PODS and "/pods/" in at))
                 and all(each["metadata"].get("labels", {}).get(key) == value for key, value in wanted)
             ]
             start = int(query.get("continue", "0"))
@@ -219,7 +221,12 @@ class _Handler(BaseHTTPRequestHandler):
                 return refusal(404, f"{path} not found")
             cluster.put(path, body)
             return 201, body
+        meta = cluster.objects[path]["metadata"]
+        for key in ("uid", "resourceVersion"):  # the patch is conditional
+            if body.get("metadata", {}).get(key, meta.get(key)) != meta.get(key):
+                return refusal(409, f"{path}: the {key} is another one")
         merge(cluster.objects[path], body)
+        meta["resourceVersion"] = str(int(meta.get("resourceVersion", "0")) + 1)
         return 200, cluster.objects[path]
 
     def delete_object(self, path: str, _: dict[str, str], __: Json) -> tuple[int, Json]:

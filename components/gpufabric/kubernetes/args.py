@@ -64,6 +64,10 @@ class ValidationArgs(TypedDict):
     """How long image pull and start of the ranks may take, 0.1 to 1,440 minutes. Default: 15."""
     benchmark_minutes: NotRequired[float]
     """How long the sweep may take, 0.1 to 1,440 minutes. Default: 10."""
+    keep: NotRequired[bool]
+    """Keep the gate running: nodes that join, reboot or are replaced are validated and opened without an up. Default: false."""
+    single_node_ok: NotRequired[bool]
+    """Open a late node after the stage inside a node alone. Default: false. ``true``: not built yet."""
 
 
 class NcclValidationArgs(TypedDict):
@@ -77,6 +81,19 @@ class NcclValidationArgs(TypedDict):
     """An existing namespace to run in. Default: one of the gate's own, ``gpufabric-<stack>-<group>``."""
     groups: NotRequired[list[NodeGroupArgs]]
     """All groups of the cluster: the gate's coordinator keeps off their nodes. Default: ``node_group`` alone."""
+
+
+class FabricGateArgs(TypedDict):
+    """Arguments of :class:`gpufabric.kubernetes.FabricGate`: those of the group's NcclValidation, whose objects it uses."""
+
+    node_group: NodeGroupArgs
+    """The group to keep validated."""
+    validation: ValidationArgs
+    """What to measure and what is enough."""
+    namespace: NotRequired[str]
+    """The namespace of the group's gate. Default: the gate's own, ``gpufabric-<stack>-<group>``."""
+    groups: NotRequired[list[NodeGroupArgs]]
+    """All groups of the cluster: the controller keeps off their nodes. Default: ``node_group`` alone."""
 
 
 class KubernetesTrainingStackArgs(TypedDict):

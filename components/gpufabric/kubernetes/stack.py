@@ -5,7 +5,8 @@ from typing import Any
 
 from pulumi import ComponentResource, Output, ResourceOptions, get_stack
 
-from gpufabric.kubernetes.args import KubernetesTrainingStackArgs, NcclValidationArgs
+from gpufabric.kubernetes.args import FabricGateArgs, KubernetesTrainingStackArgs, NcclValidationArgs
+from gpufabric.kubernetes.fabric_gate import FabricGate
 from gpufabric.kubernetes.nccl_validation import NcclValidation
 from gpufabric.kubernetes.node_group import KubernetesNodeGroup
 from gpufabric.plan import resolve
@@ -27,12 +28,14 @@ class KubernetesTrainingStack(ComponentResource):
     def __init__(self, name: str, args: KubernetesTrainingStackArgs, opts: ResourceOptions | None = None) -> None:
         GroupsSpec.parse(args, name)
         try:
-            resolve(TrainingSpec.parse({"cloud": "kubernetes", **args}), get_stack())
+            wish = TrainingSpec.parse({"cloud": "kubernetes", **args})
+            resolve(wish, get_stack())
         except SpecError as error:
             raise error.below(name) from None
         super().__init__("gpufabric:index:KubernetesTrainingStack", name, {}, opts)
         self.groups: dict[str, KubernetesNodeGroup] = {}
         self.gates: dict[str, NcclValidation] = {}
+        self.kept: dict[str, FabricGate] = {}
         for group in args["node_groups"]:
             of_gate: NcclValidationArgs = {
                 "node_group": group,
@@ -41,7 +44,11 @@ class KubernetesTrainingStack(ComponentResource):
             }
             full_name = f"{name}-{group['name']}"
             self.groups[group["name"]] = KubernetesNodeGroup(full_name, group, ResourceOptions(parent=self))
-            self.gates[group["name"]] = NcclValidation(full_name, of_gate, ResourceOptions(parent=self))
+            gate = NcclValidation(full_name, of_gate, ResourceOptions(parent=self))
+            self.gates[group["name"]] = gate
+            if wish.validation.keep:
+                of_controller: FabricGateArgs = {**of_gate}
+                self.kept[group["name"]] = FabricGate(full_name, of_controller, ResourceOptions(parent=self, depends_on=[gate]))
         self.pod_profiles = Output.all(**{key: group.profile for key, group in self.groups.items()})
         self.validation = Output.all(**{key: gate.verdict for key, gate in self.gates.items()})
         self.register_outputs({"pod_profiles": self.pod_profiles, "validation": self.validation})

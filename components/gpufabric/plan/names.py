@@ -31,6 +31,21 @@ class GateNames:
         return f"{self.group}-gate"
 
     @property
+    def controller(self) -> str:
+        """The controller's Deployment, service account, roles, Lease and network policy."""
+        return f"{self.group}-controller"
+
+    @property
+    def node_policy(self) -> str:
+        """The admission policy for nodes, cluster-scoped, and its binding."""
+        return f"{self.cluster_role}-nodes"
+
+    @property
+    def controller_cluster_role(self) -> str:
+        """The controller's ClusterRole, its binding, and the Role for events in the namespace ``default``."""
+        return f"{self.cluster_role}-controller"
+
+    @property
     def programs(self) -> str:
         """ConfigMap with the programs of ``gpufabric.validation``."""
         return f"{self.group}-programs"

@@ -43,7 +43,7 @@ def resolve_group(
     namespace: str | None = None,
 ) -> GroupPlan:
     """The plan of one group; raises :class:`SpecError`. ``namespace``: one that exists instead of the gate's own."""
-    problems = _images(group, validation, path)
+    problems = [*_images(group, validation, path), *_not_built(validation)]
     try:
         accelerators, fabric = decide_hardware(group, path)
     except SpecError as error:
@@ -100,6 +100,13 @@ def pod_profile(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: G
         tolerations=(GPU_TAINT,) if accelerators.count else (),
     )
     return PodProfile(pod_fabric, PodAdmission(node_selector=group.node_selector))
+
+
+def _not_built(validation: ValidationSpec) -> list[Problem]:
+    if not validation.single_node_ok:
+        return []
+    reason = "there is no stage inside a node yet, so that nothing would have measured the node"
+    return [Problem("validation.single_node_ok", f"not built yet: {reason}", "leave it out; a late node waits for a partner")]
 
 
 def _images(group: NodeGroupSpec, validation: ValidationSpec, path: str) -> list[Problem]:

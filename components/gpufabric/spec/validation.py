@@ -54,3 +54,7 @@ class ValidationSpec(Wish):
     """How long image pull and start of the ranks may take, minutes; vendor images hold 10 GB and more."""
     benchmark_minutes: Minutes = 10
     """How long the sweep may take, minutes; a hang ends here."""
+    keep: bool = False
+    """Keep the gate running: nodes that join, reboot or are replaced are validated and opened without an ``up``."""
+    single_node_ok: bool = False
+    """Open a late node after the stage inside a node alone, without a partner. Not built yet: that stage does not exist."""

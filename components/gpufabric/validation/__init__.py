@@ -9,13 +9,15 @@ Who does what (formats, paths, names: `contract`):
 - `coordinator` (the Job that Pulumi follows; our image; service account with a token): checks the nodes, closes them, makes
   the rank Job, follows it, runs pairs of nodes where that did not pass (`pairs`, by the rules of `localise`), labels the nodes,
   writes the verdict ConfigMap, and repeats the verdict as its termination message. Exit 0 pass or pending, 2 fail, 3 unknown.
-- `rank.sh` (container `rank`, vendor or user image, POSIX sh, no token): `health.sh`, key, sshd, mpirun. Writes `health/`, `output`, `error` and,
-  last, `exit-code` to `/gate/shared`.
+- `controller` (a Deployment, where the gate is kept running; our image; an account of its own): does for single nodes that
+  come later what the coordinator does for a group. Decides in `controller_decide`.
+- `rank.sh` (container `rank`, vendor or user image, POSIX sh, no token): `health.sh`, key, sshd, mpirun. Writes `health/`,
+  `output`, `error` and, last, `exit-code` to `/gate/shared`.
 - `sidecar` (container `judge` beside each rank, our image, no token): judges the node's health (`health`) and lets nobody in on
   a sick node; hands the public key round; on index 0 judges the output. Leaves a `Measurement` as its termination message.
 
 Environment of `rank` and `judge`: `contract.rank_environment`, plus JOB_COMPLETION_INDEX (from Kubernetes); of a pair's also
 GATE_RANKS, since gate.json speaks of the whole group.
 Volumes: `/gate/shared` (emptyDir, both), `/gate/key` (memory emptyDir, rank only), `/gate/lib` (ConfigMap, all), `/gate/plan`
-(ConfigMap, judge and coordinator). GATE_ROOT replaces `/gate` (tests).
+(ConfigMap, judge, coordinator and controller). GATE_ROOT replaces `/gate` (tests).
 """

@@ -13,7 +13,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -111,15 +111,18 @@ class Api:
             raise
 
     def list(self, at: str, *, labels: str = "", fields: str = "") -> list[Json]:
-        """All objects of a collection that match the selectors, page by page."""
-        items: list[Json] = []
+        """All objects of a collection that match the selectors."""
+        return [*self.each(at, labels=labels, fields=fields)]
+
+    def each(self, at: str, *, labels: str = "", fields: str = "") -> Iterator[Json]:
+        """The same, page by page: a caller that keeps little of each object needs little memory."""
         query = {"limit": str(_PAGE), "labelSelector": labels, "fieldSelector": fields}
         while True:
             answer = self._json("GET", at, query)
-            items += answer.get("items") or []
+            yield from answer.get("items") or []
             more = (answer.get("metadata") or {}).get("continue")
             if not more:
-                return items
+                return
             query["continue"] = more
 
     def create(self, at: str, body: Mapping[str, Any]) -> Json:

@@ -71,10 +71,11 @@ class Ranks:
         return sorted((pods.of(raw) for raw in found), key=lambda pod: (pod.index, pod.name))
 
     def create(self, owner: Json) -> None:
-        """Create the rank Job as planned, owned by the coordinator's Job: it goes when that goes."""
+        """Create the rank Job as planned; it goes with its owner, the coordinator's Job or the controller's pod."""
         body: dict[str, Any] = copy.deepcopy(dict(self.gate.rank_job))
         meta = owner["metadata"]
-        reference = {"apiVersion": "batch/v1", "kind": "Job", "name": meta["name"], "uid": meta["uid"]}
+        kind = {"apiVersion": owner.get("apiVersion", "batch/v1"), "kind": owner.get("kind", "Job")}
+        reference = {**kind, "name": meta["name"], "uid": meta["uid"]}
         body["metadata"] = {**body["metadata"], "ownerReferences": [reference]}
         try:
             self.api.create(path("jobs", namespace=self.gate.namespace, group="batch"), body)

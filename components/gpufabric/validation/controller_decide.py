@@ -1,0 +1,177 @@
+"""What to do with a group's nodes. Pure: states in, actions out; the controller only carries them out.
+
+A node is open while it carries the label `pass`. It needs validation when nothing says that it passed in the boot that it is
+in: it joined, was rebooted, was replaced under its name, or somebody took its annotation away to have it tested again. It is
+then measured with one idle node that is known good. Where no node is known good, the whole group is measured at once, as the
+coordinator does, when exactly as many nodes as asked can run a rank.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gpufabric.validation import controller_contract as words
+from gpufabric.validation.controller_state import State
+
+MOST_RUNS: Final = 4
+"""Pairs at a time: more would share the fabric's upper levels, and a whole rack that joins is done in minutes all the same."""
+RETRY_SECONDS: Final = 600.0
+"""An outcome `unknown` proves nothing, so it is tried again after this; `fail` stays until a reboot, a repair or an `up`."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the group should be: nodes asked for, and the fingerprint of what is validated."""
+
+    nodes: int
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Close:
+    """Take the label away. `why`: words.WHY_NOT_READY or WHY_UNPROVEN."""
+
+    node: str
+    why: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Restore:
+    """Give the label back untested: the node passed in this very boot and was only not Ready for a while."""
+
+    node: str
+
+
+@dataclass(frozen=True)
+class Pend:
+    """Say on the node why it waits; only when that is news."""
+
+    node: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Clear:
+    """The node is open: take away what was said while it was not."""
+
+    node: str
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Run ranks on these nodes. A pair is the node that needs it and a partner that is known good; `partner` empty: a group."""
+
+    nodes: tuple[str, ...]
+    partner: str = ""
+
+
+Action = Close | Restore | Pend | Clear | Measure
+
+
+def decide(states: Sequence[State], now: float, wanted: Wanted) -> list[Action]:
+    """All that is to do now, at most one action per node. `now` in seconds since 1970."""
+    members = [state for state in states if state.member]
+    out: list[Action] = []
+    needy: list[State] = []
+    for state in members:
+        action = _close_or_open(state, wanted)
+        if action is not None:
+            out.append(action)
+        elif needs_validation(state, now) and state.ready and not state.running:
+            needy.append(state)
+    return out + list(_measure(members, needy, wanted))
+
+
+def needs_validation(state: State, now: float) -> bool:
+    """It is closed, and no verdict of this boot says that it has to stay so."""
+    if state.label == "pass":
+        return False
+    if state.label in ("fail", "unknown") and state.record is not None and state.same_boot:
+        return state.label == state.record.outcome == "unknown" and now - state.record.at >= RETRY_SECONDS
+    return True
+
+
+def _close_or_open(state: State, wanted: Wanted) -> Action | None:
+    if state.label == "pass":
+        if not state.ready:
+            return Close(state.name, words.WHY_NOT_READY, "it is not Ready")
+        if not state.proven:
+            return Close(state.name, words.WHY_UNPROVEN, _unproven(state))
+        return Clear(state.name) if state.hold is not None else None
+    held = state.hold is not None and state.hold.why == words.WHY_NOT_READY and state.hold.boot_id == state.boot_id
+    if not state.label and held and state.ready and not state.running and state.proven and _same_yardstick(state, wanted):
+        return Restore(state.name)
+    return None
+
+
+def _unproven(state: State) -> str:
+    if state.record is None:
+        return "no verdict is recorded on it: it is new, or was replaced under its name"
+    if state.record.outcome != "pass":
+        return f"its recorded verdict is {state.record.outcome}"
+    return "it was rebooted since it passed"
+
+
+def _same_yardstick(state: State, wanted: Wanted) -> bool:
+    return state.record is not None and state.record.fingerprint == wanted.fingerprint
+
+
+def _measure(members: Sequence[State], needy: Sequence[State], wanted: Wanted) -> Iterator[Action]:
+    if not needy:
+        return
+    good = [state for state in members if state.label == "pass" and state.ready and state.proven]
+    if not good and not any(state.label == "pass" for state in members):
+        yield from _whole_group(members, needy, wanted)
+        return
+    free = sorted(
+        (state for state in good if not (state.why_not or state.busy or state.running)),
+        key=lambda state: (state.failed_pairs, state.name),
+    )
+    room = MOST_RUNS - sum(state.running for state in members if state.label != "pass")
+    for state in sorted(needy, key=lambda each: each.name):
+        if state.why_not or state.busy:
+            yield from _pend(state, f"it {state.why_not or 'is busy with other pods, which are left alone'}")
+        elif free and room > 0:
+            room -= 1
+            partner = free.pop(0).name
+            yield Measure((state.name, partner), partner)
+        else:
+            yield from _pend(
+                state, "no idle node that is known good is there to measure it with; the next one that is free is used"
+            )
+
+
+def _whole_group(members: Sequence[State], needy: Sequence[State], wanted: Wanted) -> Iterator[Action]:
+    """Nobody is known good: only the group as a whole can be judged, and only as it was asked for."""
+    running = any(state.running for state in members)
+    usable = [state for state in members if not state.why_not]
+    if (
+        not running
+        and all(state in needy for state in usable)
+        and len(usable) == wanted.nodes
+        and not any(state.busy for state in usable)
+    ):
+        yield Measure(tuple(sorted(state.name for state in usable)))
+        return
+    if running:
+        return
+    judged = sorted(state.name for state in members if state.ready and state not in needy)
+    for state in needy:
+        if state.why_not or state.busy:
+            reason = f"it {state.why_not or 'is busy with other pods, which are left alone'}"
+        elif judged:
+            reason = f"no node is known good, and {', '.join(judged[:4])} did not pass: repair, then run `pulumi up`"
+        elif len(usable) > wanted.nodes:
+            reason = f"no node is known good, and {len(usable)} nodes are there where {wanted.nodes} are asked for"
+        elif len(usable) < wanted.nodes:
+            reason = f"{len(usable)} of {wanted.nodes} nodes can run a rank and none is known good; measured when all are there"
+        else:
+            reason = "no node is known good, and other nodes of the group are busy; measured when they are idle"
+        yield from _pend(state, reason)
+
+
+def _pend(state: State, reason: str) -> Iterator[Action]:
+    said = state.hold
+    if said is None or (said.why, said.reason, said.boot_id) != (words.WHY_PENDING, reason, state.boot_id):
+        yield Pend(state.name, reason)

@@ -1,0 +1,94 @@
+"""What the controller writes on nodes: label, annotations, events. One merge patch per node and change."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from gpufabric.validation import contract, report
+from gpufabric.validation import controller_contract as words
+from gpufabric.validation.api import Api, ApiError, Json, path
+
+_MOST_PAIRS: Final = 8
+_MOST_TEXT: Final = 1000
+
+
+class Marks:
+    """Writes to nodes, and events about them. `name`: the controller's."""
+
+    def __init__(self, api: Api, name: str) -> None:
+        self.api, self.name = api, name
+        self.count = 0
+
+    def close(self, node: Json, why: str, reason: str) -> None:
+        """Take the label away and say why; the record of the last verdict stays."""
+        self._patch(node, {contract.LABEL_VALIDATED: None}, {words.ANNOTATION_HOLD: _hold(node, why, reason)})
+        self.tell(node, f"closed to new jobs: {reason}", warning=True)
+
+    def restore(self, node: Json) -> None:
+        """Give the label back."""
+        self._patch(node, {contract.LABEL_VALIDATED: "pass"}, {words.ANNOTATION_HOLD: None})
+        self.tell(node, "open to jobs again: it is back in the boot in which it passed")
+
+    def pend(self, node: Json, reason: str) -> None:
+        """Say what it waits for; a stale label goes."""
+        hold = _hold(node, words.WHY_PENDING, reason, outcome="pending")
+        self._patch(node, {}, {words.ANNOTATION_HOLD: hold})
+        self.tell(node, f"pending: {reason}")
+
+    def clear(self, node: Json) -> None:
+        """Nothing holds it any more."""
+        self._patch(node, {}, {words.ANNOTATION_HOLD: None})
+
+    def verdict(self, node: Json, outcome: str, record: Mapping[str, Any], text: str) -> None:
+        """Label and record, for the boot that was measured."""
+        note = json.dumps(record, separators=(",", ":"))
+        annotations = {contract.ANNOTATION_VALIDATION: note, words.ANNOTATION_HOLD: None}
+        self._patch(node, {contract.LABEL_VALIDATED: outcome}, annotations)
+        self.tell(node, text, warning=outcome != "pass")
+
+    def failed_pair(self, partner: Json, earlier: Sequence[Any], entry: Mapping[str, Any], text: str) -> None:
+        """Record on a known-good node that a pair with it failed; its label is not touched."""
+        kept = [*earlier, dict(entry)][-_MOST_PAIRS:]
+        self._patch(partner, {}, {words.ANNOTATION_FAILED_PAIRS: json.dumps(kept, separators=(",", ":"))})
+        self.tell(partner, text, warning=True)
+
+    def tell(self, node: Json, text: str, *, warning: bool = False) -> None:
+        """An Event on the node, and a line in the log. An event that cannot be written is no reason to stop."""
+        meta = node["metadata"]
+        print(f"node {meta['name']}: {text}", flush=True)
+        self.count += 1
+        at = report.now()
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {
+                "name": f"{meta['name'][:180]}.{time.time_ns():x}.{self.count}",
+                "namespace": words.EVENTS_NAMESPACE,
+            },
+            "involvedObject": {"apiVersion": "v1", "kind": "Node", "name": meta["name"], "uid": meta.get("uid", "")},
+            "type": "Warning" if warning else "Normal",
+            "reason": words.EVENT_REASON,
+            "message": text[:_MOST_TEXT],
+            "source": {"component": self.name},
+            "firstTimestamp": at,
+            "lastTimestamp": at,
+            "count": 1,
+        }
+        try:
+            self.api.create(path("events", namespace=words.EVENTS_NAMESPACE), event)
+        except ApiError as error:
+            print(f"(no event: {error})", flush=True)
+
+    def _patch(self, node: Json, labels: Mapping[str, str | None], annotations: Mapping[str, str | None]) -> None:
+        """The node must still be the object that was looked at: one replaced under its name has another UID, and gets 409."""
+        meta: dict[str, Any] = {"uid": node["metadata"].get("uid"), "annotations": dict(annotations)}
+        if labels:
+            meta["labels"] = dict(labels)
+        self.api.merge_patch(path("nodes", node["metadata"]["name"]), {"metadata": meta}, contract.FIELD_MANAGER)
+
+
+def _hold(node: Json, why: str, reason: str, **more: str) -> str:
+    boot_id = ((node.get("status") or {}).get("nodeInfo") or {}).get("bootID") or ""
+    said = {"why": why, "reason": reason[:_MOST_TEXT], "boot_id": boot_id, "at": report.now(), **more}
+    return json.dumps(said, separators=(",", ":"))

@@ -1,0 +1,121 @@
+"""What Prometheus reads: plain text on an HTTP port, and /healthz for the kubelet."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Final
+
+from gpufabric.validation import controller_contract as words
+from gpufabric.validation.controller_state import State
+
+_HELP: Final[Mapping[str, tuple[str, str]]] = {
+    "gpufabric_node_validated": ("gauge", "1 for the outcome that the node carries; only pass opens it to jobs."),
+    "gpufabric_validation_busbw_gbytes_per_s": ("gauge", "Bus bandwidth of the node's last verdict, 1e9 bytes per second."),
+    "gpufabric_validation_last_run_timestamp_seconds": ("gauge", "When the node's last verdict was written."),
+    "gpufabric_validation_runs_total": ("counter", "Runs of this controller, by what was measured and how it ended."),
+    "gpufabric_validation_running": ("gauge", "Runs of this controller that are under way."),
+    "gpufabric_controller_last_look_timestamp_seconds": ("gauge", "When the controller last looked at the nodes."),
+}
+
+
+class Metrics:
+    """The latest figures; written by the loop, read by the server's threads."""
+
+    def __init__(self, group: str, now: Callable[[], float], stale_s: float) -> None:
+        self.group, self.now, self.stale_s = group, now, stale_s
+        self.lock = threading.Lock()
+        self.runs: Counter[tuple[str, str]] = Counter()
+        self.states: Sequence[State] = ()
+        self.looked_at = now()
+        self.running = 0
+
+    def look(self, states: Sequence[State] | None, running: int) -> None:
+        """The loop went round; `states` None where it did not look at the nodes."""
+        with self.lock:
+            self.looked_at, self.running = self.now(), running
+            if states is not None:
+                self.states = tuple(state for state in states if state.member)
+
+    def ran(self, kind: str, outcome: str) -> None:
+        """A run ended. `kind`: pair | group; `outcome`: pass | fail | unknown | interrupted."""
+        with self.lock:
+            self.runs[kind, outcome] += 1
+
+    def healthy(self) -> bool:
+        with self.lock:
+            return self.now() - self.looked_at < self.stale_s
+
+    def text(self) -> str:
+        """Text format 0.0.4 of Prometheus."""
+        with self.lock:
+            return "".join(self._family(name) for name in _HELP)
+
+    def _family(self, name: str) -> str:
+        kind, about = _HELP[name]
+        lines = [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
+        lines += [f"{name}{_labels(group=self.group, **labels)} {value:.15g}" for labels, value in self._samples(name)]
+        return "\n".join(lines) + "\n"
+
+    def _samples(self, name: str) -> list[tuple[dict[str, str], float]]:
+        records = [(state, state.record) for state in self.states]
+        samples: dict[str, list[tuple[dict[str, str], float]]] = {
+            "gpufabric_node_validated": [({"node": each.name, "outcome": outcome_of(each)}, 1.0) for each in self.states],
+            "gpufabric_validation_busbw_gbytes_per_s": [
+                ({"node": each.name}, record.busbw_gbytes_per_s)
+                for each, record in records
+                if record is not None and record.busbw_gbytes_per_s is not None
+            ],
+            "gpufabric_validation_last_run_timestamp_seconds": [
+                ({"node": each.name}, record.at) for each, record in records if record is not None and record.at
+            ],
+            "gpufabric_validation_runs_total": [
+                ({"kind": kind, "outcome": outcome}, float(count)) for (kind, outcome), count in sorted(self.runs.items())
+            ],
+            "gpufabric_validation_running": [({}, float(self.running))],
+            "gpufabric_controller_last_look_timestamp_seconds": [({}, self.looked_at)],
+        }
+        return samples[name]
+
+
+def outcome_of(state: State) -> str:
+    """pass | fail | unknown as labelled; pending for a node that waits to be measured; closed for any other."""
+    if state.label:
+        return state.label
+    return "pending" if state.hold is not None and state.hold.why == words.WHY_PENDING else "closed"
+
+
+def _labels(**labels: str) -> str:
+    return "{" + ",".join(f'{key}="{_escaped(value)}"' for key, value in labels.items()) + "}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def serve(metrics: Metrics, port: int) -> ThreadingHTTPServer:
+    """Start serving /metrics and /healthz on all addresses; `server.shutdown()` ends it."""
+
+    class Handler(BaseHTTPRequestHandler):
+        timeout = 10
+
+        def do_GET(self) -> None:
+            status, body = 404, ""
+            if self.path == "/metrics":
+                status, body = 200, metrics.text()
+            elif self.path == "/healthz":
+                status, body = (200, "ok\n") if metrics.healthy() else (503, "the controller does not look at its nodes\n")
+            raw = body.encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+            self.send_header("Content-Length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # http.server's name
+            """Silent."""
+
+    server = ThreadingHTTPServer(("", port), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
+    return server

@@ -1,0 +1,118 @@
+"""One measurement of the controller, in a thread of its own: a pair, or the whole group. It labels nothing: it has a result."""
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from gpufabric.validation import contract, ending, health_group, nodes, report
+from gpufabric.validation.api import Api, ApiError, Json
+from gpufabric.validation.controller_decide import Measure
+from gpufabric.validation.ending import Ending, Undecided
+from gpufabric.validation.nodes import Group
+from gpufabric.validation.pairs import pair_gate
+from gpufabric.validation.ranks import Pace, Ranks, check_placement
+
+LATE: Final = 0
+"""The round of a pair that the controller makes, in the names of its Job; the coordinator's search counts from 1."""
+
+
+@dataclass
+class Run:
+    """What is measured, and its result once `ending` is there. `cancelled`: the result must not count."""
+
+    what: Measure
+    slot: int
+    gate: contract.Gate
+    group: Group
+    started_at: str
+    ending: Ending | None = None
+    output: str = ""
+    cancelled: bool = False
+    thread: threading.Thread | None = field(default=None, repr=False)
+
+    @property
+    def kind(self) -> str:
+        return "pair" if self.what.partner else "group"
+
+    @property
+    def done(self) -> bool:
+        return self.thread is not None and not self.thread.is_alive()
+
+
+def gate_of(gate: contract.Gate, what: Measure, slot: int) -> contract.Gate:
+    """The gate that the run follows. A pair's clocks are the group's: a node that has just joined pulls the image first."""
+    if not what.partner:
+        return gate
+    node, partner = what.nodes
+    return pair_gate(gate, (node, partner), LATE, slot, timeouts=gate.timeouts)
+
+
+def start(api: Api, run: Run, owner: Json, pace: Pace) -> None:
+    """Begin to measure; `run.done` says when there is a result."""
+
+    def say(text: str) -> None:
+        print(f"{run.kind} {', '.join(run.what.nodes)}: {text}", flush=True)
+
+    def work() -> None:
+        ranks = Ranks(api, run.gate, run.group, say, pace)
+        try:
+            found = _measure(api, ranks, run, owner, pace)
+            if sick := health_group.findings(
+                ranks.seen.health
+            ):  # names the node; a partner that is sick leaves the other unknown
+                found = ending.with_findings(found, sick)
+            run.ending = replace(found, health=ranks.seen.health if run.gate.health else {})
+        finally:
+            try:
+                run.output = ranks.output() if run.kind == "group" else ""
+                ranks.delete()
+            except ApiError as error:
+                say(f"the rank Job was not deleted: {error}")
+
+    run.started_at = report.now()
+    run.thread = threading.Thread(target=work, name=f"run-{run.slot}", daemon=True)
+    run.thread.start()
+
+
+def cancel(api: Api, run: Run) -> None:
+    """Stop it: its Job goes, the thread notices, and its result does not count."""
+    if not run.cancelled:
+        run.cancelled = True
+        Ranks(api, run.gate, run.group, print, Pace()).delete()
+
+
+def _measure(api: Api, ranks: Ranks, run: Run, owner: Json, pace: Pace) -> Ending:
+    def guarded(step: Callable[[], Ending]) -> Ending:
+        names = run.group.names
+        try:
+            return step()
+        except Undecided as undecided:
+            return Ending(undecided.outcome, undecided.reason, undecided.fix, names)
+        except ApiError as error:
+            return ending.of_api_error(error, names)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the node must say so
+            traceback.print_exc()
+            return ending.of_internal_error(error, names)
+
+    def step() -> Ending:
+        _clear(api, ranks, run, pace)
+        ranks.create(owner)
+        followed = ranks.follow()
+        check_placement(followed, run.group)
+        nodes.check_unchanged(run.group, nodes.find(api, run.gate.node_selector))
+        return ending.of_measurement(followed.measurement, run.group.names, explained=followed.explained)
+
+    return guarded(step)
+
+
+def _clear(api: Api, ranks: Ranks, run: Run, pace: Pace) -> None:
+    """An earlier Job of the same name and its pods: they would be taken for this run's."""
+    end = time.monotonic() + pace.removal
+    while api.find(ranks.job_path) is not None or ranks.pods():
+        if time.monotonic() >= end:
+            raise Undecided(f"the Job {ranks.name} of an earlier run does not go away", "remove it", nodes=run.group.names)
+        ranks.delete()
+        time.sleep(pace.poll)

@@ -1,0 +1,115 @@
+"""The controller as a component: where it stands, what it may do, and that a stack makes it only where it is asked to."""
+
+import json
+from typing import Any
+
+import pulumi
+import pytest
+
+from gpufabric.kubernetes import FabricGate, KubernetesTrainingStack, NcclValidation
+from gpufabric.spec import SpecError
+from gpufabric.validation import controller_contract as words
+from tests.kubernetes.mocked import Recording, run
+from tests.spec.specs import CPU, H100, changed
+
+GATE: Any = {"node_group": H100["node_groups"][0], "validation": H100["validation"]}
+NAMESPACE = "gpufabric-dev-train"
+
+
+def made(args: Any = GATE) -> Recording:
+    return run(lambda: FabricGate("kept", args))
+
+
+def test_the_children() -> None:
+    recording = made()
+    assert {each.name: each.type.split("/")[0].removeprefix("kubernetes:") for each in recording.resources if each.parent} == {
+        "kept-controller": "apps",
+        "kept-controller-account": "core",
+        "kept-controller-role": "rbac.authorization.k8s.io",
+        "kept-controller-role-binding": "rbac.authorization.k8s.io",
+        "kept-controller-events-role": "rbac.authorization.k8s.io",
+        "kept-controller-events-role-binding": "rbac.authorization.k8s.io",
+        "kept-controller-cluster-role": "rbac.authorization.k8s.io",
+        "kept-controller-cluster-role-binding": "rbac.authorization.k8s.io",
+        "kept-controller-network-policy": "networking.k8s.io",
+        "kept-node-policy": "admissionregistration.k8s.io",
+        "kept-node-policy-binding": "admissionregistration.k8s.io",
+    }
+    component = recording.one("FabricGate")
+    assert {each.parent for each in recording.resources} == {"", component.label}
+    assert component.outputs is not None
+    assert component.outputs["metrics_port"] == words.METRICS_PORT
+
+
+def test_it_stands_where_the_coordinator_stands_with_the_same_files() -> None:
+    deployment = made().one("Deployment")
+    pod = deployment.inputs["spec"]["template"]["spec"]
+    coordinator = run(lambda: NcclValidation("gate", GATE)).one("Job").inputs["spec"]["template"]["spec"]
+    assert "restartPolicy" not in pod
+    for key in ("affinity", "volumes", "securityContext", "enableServiceLinks"):
+        assert pod[key] == coordinator[key]
+    (container,), (other,) = pod["containers"], coordinator["containers"]
+    for key in ("image", "resources", "securityContext", "volumeMounts"):
+        assert container[key] == other[key]
+    assert (deployment.inputs["spec"]["replicas"], deployment.inputs["spec"]["strategy"]) == (1, {"type": "Recreate"})
+    assert deployment.inputs["spec"]["selector"]["matchLabels"] == deployment.inputs["spec"]["template"]["metadata"]["labels"]
+    assert "kubernetes:core/v1:ServiceAccount kept-controller-account" in deployment.options["dependencies"]
+    assert (
+        "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicyBinding kept-node-policy-binding"
+        in deployment.options["dependencies"]
+    ), "it is held to its own words before it starts"
+
+
+def test_it_may_do_what_its_contract_says_and_no_more() -> None:
+    recording = made()
+    assert recording.one("Role", "kept-controller-role").inputs["rules"] == list(words.NAMESPACE_RULES)
+    events = recording.one("Role", "kept-controller-events-role").inputs
+    assert (events["metadata"]["namespace"], events["rules"]) == ("default", list(words.EVENTS_RULES))
+    assert recording.one("ClusterRole").inputs["rules"] == list(words.CLUSTER_RULES)
+    for rule in [*words.NAMESPACE_RULES, *words.CLUSTER_RULES, *words.EVENTS_RULES]:
+        assert "*" not in [*rule["verbs"], *rule["resources"], *rule["apiGroups"]]
+        assert "secrets" not in rule["resources"]
+    for each in [*recording.of("RoleBinding"), *recording.of("ClusterRoleBinding")]:
+        assert each.inputs["subjects"] == [{"kind": "ServiceAccount", "name": "train-controller", "namespace": NAMESPACE}]
+    assert recording.one("Deployment").inputs["spec"]["template"]["spec"]["serviceAccountName"] == "train-controller"
+
+
+def test_the_node_policy_holds_both_accounts_of_the_gate() -> None:
+    recording = made()
+    policy = recording.one("ValidatingAdmissionPolicy").inputs
+    (condition,) = policy["spec"]["matchConditions"]
+    for account in ("train-gate", "train-controller"):
+        assert f"'system:serviceaccount:{NAMESPACE}:{account}'" in condition["expression"]
+    assert policy["spec"]["failurePolicy"] == "Fail"
+    binding = recording.one("ValidatingAdmissionPolicyBinding").inputs["spec"]
+    assert binding == {"policyName": policy["metadata"]["name"], "validationActions": ["Deny"]}
+    assert "k in ['pool']" in policy["spec"]["validations"][0]["expression"], "it does not move nodes between groups"
+
+
+def test_a_given_namespace_is_used() -> None:
+    recording = made({**GATE, "namespace": "ml"})
+    assert recording.one("Deployment").inputs["metadata"]["namespace"] == "ml"
+    assert "system:serviceaccount:ml:train-controller" in json.dumps(recording.one("ValidatingAdmissionPolicy").inputs)
+
+
+@pytest.mark.parametrize("keep", [True, False, None])
+def test_a_stack_keeps_its_gates_where_it_is_asked_to(keep: bool | None) -> None:
+    wish = changed(CPU, **({} if keep is None else {"validation__keep": keep}))
+    args: Any = {key: wish[key] for key in ("node_groups", "validation")}
+    recording = run(lambda: pulumi.export("kept", sorted(KubernetesTrainingStack("prod", args).kept)))
+    assert recording.outputs["kept"] == (["train"] if keep else [])
+    assert len(recording.of("Deployment")) == (1 if keep else 0)
+    if keep:
+        assert "kubernetes:batch/v1:Job prod-train-job" in recording.one("FabricGate").options["dependencies"]
+
+
+def test_a_node_without_a_partner_is_not_opened_untested() -> None:
+    wrong: Any = {**GATE, "validation": {**GATE["validation"], "single_node_ok": True}}
+    recording = Recording()
+    with pytest.raises(SpecError) as caught:
+        run(lambda: FabricGate("kept", wrong), recording=recording)
+    assert recording.resources == []
+    assert str(caught.value) == (
+        "kept.validation.single_node_ok: not built yet: there is no stage inside a node yet, so that nothing would have "
+        "measured the node; leave it out; a late node waits for a partner"
+    )
