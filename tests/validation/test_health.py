@@ -128,6 +128,11 @@ def test_an_nvlink_is_down() -> None:
     assert one == Finding("nvlink", FATAL, "GPU 3: 17 active, 1 inactive", "18 active links per GPU")
 
 
+def test_an_inactive_link_beyond_the_known_number_counts_too() -> None:
+    one = only(nvlink=outputs.nvlink({3: outputs.link_down(18, links=19)}))
+    assert (one.severity, one.measured) == (FATAL, "GPU 3: 18 active, 1 inactive")
+
+
 def test_all_links_of_a_gpu_are_down_and_its_peers_print_fewer() -> None:
     """Such a GPU prints one sentence, its peers leave the dead links out (public reports)."""
     fewer = "\n".join(f"\t Link {link}: 26.562 GB/s" for link in range(16))
@@ -172,6 +177,26 @@ def test_one_bad_gpu_among_unreadable_ones_is_fatal() -> None:
 @pytest.mark.parametrize("text", ["index, ecc.errors.uncorrected.volatile.total\n", "0, 0\n1, 0\n", "index\n0\n1\n", ""])
 def test_a_table_without_rows_header_or_field_does_not_pass(text: str) -> None:
     assert only(ecc=text).severity == NOT_CHECKED
+
+
+@pytest.mark.parametrize(
+    ("reading", "asked", "other"),
+    [
+        ("ecc", "ecc.errors.uncorrected.volatile.total", "ecc.errors.corrected.volatile.total"),
+        ("rows", "remapped_rows.failure", "remapped_rows.correctable"),
+        ("throttle", "clocks_event_reasons.hw_slowdown", "clocks_event_reasons.gpu_idle"),
+        ("gpus", "persistence_mode", "display_mode"),
+    ],
+)
+def test_the_answer_to_another_question_is_none(reading: str, asked: str, other: str) -> None:
+    report = examine(WISH, readings(**{reading: HEALTHY[reading].replace(asked, other)}))
+    assert report.findings
+    assert {each.severity for each in report.findings} == {NOT_CHECKED}
+
+
+def test_units_and_newer_names_in_a_head_are_the_same_question() -> None:
+    text = HEALTHY["gpus"].replace("pcie.link.gen.current", "pcie.link.gen.gpucurrent").replace("uuid,", "uuid [text],")
+    assert examine(WISH, readings(gpus=text)).findings == ()
 
 
 def test_a_field_that_the_driver_does_not_know() -> None:
