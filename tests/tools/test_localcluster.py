@@ -111,10 +111,12 @@ def test_whoever_waits_for_a_deleted_folder_gets_the_new_one(tmp_path: Path) -> 
 
 
 def test_only_the_meant_process_is_ended() -> None:
-    with subprocess.Popen(["sleep", "600"]) as child:
+    with subprocess.Popen(["sleep", "60"]) as child:
+        # A process that was started this instant has no arguments yet: the kernel sets them after the exec.
+        wait_until("sleep runs", lambda: "60" in processes.command_line(child.pid), 10)
         processes.end(child.pid, still_meant=lambda pid: False)
         assert child.poll() is None
-        processes.end(child.pid, still_meant=lambda pid: "600" in processes.command_line(pid))
+        processes.end(child.pid, still_meant=lambda pid: "60" in processes.command_line(pid))
         assert child.wait(timeout=10) != 0
 
 
