@@ -1,13 +1,12 @@
 """Stage 0 on recorded outputs: what fails a node, what is only said, and what is never taken for good."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpufabric.validation import health, health_report
+from gpufabric.validation import health
 from gpufabric.validation.health import examine
 from gpufabric.validation.health_readings import Reading, Readings
 from gpufabric.validation.health_report import Finding, Report
@@ -242,147 +241,6 @@ def test_an_idle_pcie_link_is_not_judged() -> None:
 def test_persistence_mode_is_a_note() -> None:
     one = only(gpus=outputs.gpus(persistence={5: "Disabled"}))
     assert one == Finding("persistence", NOTE, "GPU 5: Disabled", "enabled")
-
-
-FELL = "79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
-
-
-@pytest.mark.parametrize(
-    ("lines", "severity", "measured"),
-    [
-        ([(399_000.0, FELL)], FATAL, "XID 79 on 0000:3b:00 (reboot)"),
-        ([(399_000.0, "63, pid='<unknown>', name=<unknown>, Row Remapper")], WARNING, "XID 63 on 0000:3b:00 (recorded)"),
-        ([(399_000.0, "999, something new")], WARNING, "XID 999 on 0000:3b:00 (not in the list)"),
-        ([(399_000.0, FELL), (399_001.0, "63, row")], FATAL, "XID 79 on 0000:3b:00 (reboot)"),
-        (
-            [(399_000.0, "154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)")],
-            FATAL,
-            "XID 154 on 0000:3b:00 (GPU Reset Required)",
-        ),
-    ],
-)
-def test_xids(lines: list[tuple[float, str]], severity: str, measured: str) -> None:
-    assert only(xid_kernel=outputs.xids(*lines)) == Finding("xid", severity, measured, "no XID of the list in the last 7200 s")
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        (390_000.0, FELL),  # more than two hours ago
-        (399_000.0, "43, pid=1, name=python, Ch 00000008"),  # ignored
-        (399_000.0, "154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)"),
-    ],
-)
-def test_xids_that_are_no_finding(line: tuple[float, str]) -> None:
-    assert examine(WISH, readings(xid_kernel=outputs.xids(line))).findings == ()
-
-
-def test_without_a_clock_every_xid_counts() -> None:
-    assert only(xid_kernel=outputs.xids((390_000.0, FELL)), uptime="").severity == FATAL
-    assert only(xid_kernel=f"NVRM: Xid (PCI:0000:3b:00): {FELL}\nend of log\n").severity == FATAL
-
-
-def test_an_xid_line_that_cannot_be_read_is_a_warning() -> None:
-    one = only(xid_kernel="[1.0] NVRM: Xid (PCI:0000:3b:00): ??\nend of log\n")
-    assert (one.severity, one.measured) == (WARNING, "1 XID lines that cannot be read")
-
-
-@pytest.mark.parametrize(
-    "reading",
-    [
-        Reading("dmesg: read kernel buffer failed: Operation not permitted\n", 1),
-        Reading("", 3),
-        Reading("", 0),
-        Reading("", 124),
-        Reading("dmesg: not found\n", 127),
-    ],
-)
-def test_a_kernel_log_that_may_not_be_read_is_not_checked(reading: Reading) -> None:
-    one = only(xid_kernel=reading)
-    assert one.severity == NOT_CHECKED
-    assert one.measured.startswith("kernel log: ")
-
-
-@pytest.mark.parametrize("version", [3, 4])
-def test_dcgm(version: int) -> None:
-    name = "software" if version == 4 else "Denylist"
-    assert examine(WISH, readings(dcgm=outputs.dcgm(version=version))).findings == ()
-    one = only(dcgm=Reading(outputs.dcgm({(name, 3): "Fail"}, version=version), 226))
-    assert (one.severity, one.measured) == (FATAL, f"fail: {name} GPU 3")
-    one = only(dcgm=outputs.dcgm({(name, 3): "Warn"}, version=version))
-    assert (one.severity, one.measured) == (WARNING, f"warn: {name} GPU 3")
-    one = only(dcgm=outputs.dcgm({(name, 3): "Not Run"}, version=version))
-    assert (one.severity, one.measured) == (NOT_CHECKED, f"{name} GPU 3 not run")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"DCGM Diagnostic": {"runtime_error": "Unable to connect", "test_categories": []}}',
-        '{"DCGM Diagnostic": {"test_categories": [{"tests": [{"name": "memory", "results": [{"status": "Skip"}]}]}]}}',
-        "Error: unable to establish a connection to the specified host: localhost\n",
-        '{"DCGM Diagnostic": 3}',
-        "{",
-        "[]",
-        "{" * 100_000,
-        '{"a":' * 100_000,
-    ],
-)
-def test_dcgm_without_a_result(text: str) -> None:
-    assert only(dcgm=text).severity == NOT_CHECKED
-
-
-def test_severities_come_from_the_rules() -> None:
-    wish = replace(WISH, rules={**RULES, "ecc": Rule(WARNING, "watch it")})
-    assert only(wish, ecc=outputs.ecc({2: "1"})).severity == WARNING
-    assert Health(interface="eth0").rule("ecc").severity == FATAL, "a check without a rule"
-
-
-def test_the_message_has_room_and_says_what_it_left_out() -> None:
-    many = tuple(Finding(f"check{number}", NOT_CHECKED, "é" * 300, "x" * 300) for number in range(30))
-    report = Report(("a", "b"), (*many, Finding("ecc", FATAL, "GPU 2: 1", "0")))
-    raw = report.to_raw()
-    assert len(json.dumps(raw).encode()) < 1700
-    back = health_report.parse(json.loads(json.dumps(raw)))
-    assert back is not None
-    assert back.fatal == (Finding("ecc", FATAL, "GPU 2: 1", "0"),), "the worst stays"
-    assert len(back.findings) + back.dropped == 31
-    assert back.dropped > 0
-    assert "30 not checked (check0)" in health_report.summary({"n0": back})
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        *(None, 3, [], {}, {"passed": 1}),
-        {"passed": [], "findings": [["ecc", "odd", "", ""]], "dropped": 0},
-        {"passed": [], "findings": [["ecc"]], "dropped": 0},
-        {"passed": [], "findings": [], "dropped": "0"},
-    ],
-)
-def test_what_is_no_report(raw: object) -> None:
-    assert health_report.parse(raw) is None
-
-
-def test_a_group_is_said_in_a_sentence() -> None:
-    sick = Report(("shm",), (Finding("ecc", FATAL, "GPU 2: 1", "at most 0 uncorrected errors"),))
-    fair = Report(("shm", "ecc"), (Finding("xid", NOT_CHECKED, "kernel log", ""), Finding("hca_rate", WARNING, "slow", "same")))
-    reports = {"n1": sick, "n0": fair}
-    assert health_report.reason(reports) == "sick before any network run: n1 (ecc); none was started"
-    assert health_report.fatal_text(sick) == "ecc: GPU 2: 1 (wanted at most 0 uncorrected errors)"
-    assert health_report.reason({"n0": fair}) == ""
-    assert health_report.fix(WISH, reports) == "repair ecc"
-    assert health_report.summary(reports) == (
-        "Node health: 3 checks passed on 2 nodes, warning hca_rate on n0: slow, 1 not checked (xid)"
-    )
-    assert health_report.summary({}) == ""
-    verdict = health_report.to_verdict(WISH, reports)
-    assert verdict is not None
-    assert verdict["n1"]["findings"][0] == {
-        **sick.findings[0].__dict__,
-        "fix": "repair ecc",
-    }
-    assert health_report.to_verdict(None, {}) is None
 
 
 def test_recorded_names_are_those_of_the_script() -> None:
