@@ -1,5 +1,6 @@
 """Stage 0 in the plan: nodes are held to what their wish needs, and to nothing else."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -73,6 +74,16 @@ def test_the_user_has_the_last_word_on_how_bad_a_finding_is() -> None:
 def test_another_severity_is_validated_again() -> None:
     first, second = plan_of(H100), plan_of(changed(H100, validation__health={"hca_state": "warning"}))
     assert first.groups[0].gate.trigger != second.groups[0].gate.trigger
+
+
+def test_another_wording_of_an_advice_is_not_validated_again() -> None:
+    health = plan_of(H100).groups[0].gate.gate.health
+    assert health is not None
+    worded = replace(health, rules={name: replace(rule, fix=rule.fix + "!") for name, rule in health.rules.items()})
+    assert worded != health
+    assert worded.without_advice() == health.without_advice()
+    milder = replace(health, rules={**health.rules, "ecc": replace(health.rules["ecc"], severity="warning")})
+    assert milder.without_advice() != health.without_advice()
 
 
 @pytest.mark.parametrize(

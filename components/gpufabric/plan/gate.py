@@ -70,7 +70,9 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
         health=parts.health,
     )
     coordinator = _coordinator_job_spec(parts, names, deadlines)
-    fingerprint = _hash([parts.group.accelerators, replace(draft, run=0).to_dict(), coordinator])
+    # Not the advice of node health: a release that words it anew must not run every passed gate again.
+    decisive = replace(draft, run=0, health=parts.health.without_advice() if parts.health else None)
+    fingerprint = _hash([parts.group.accelerators, decisive.to_dict(), coordinator])
     trigger = _hash([fingerprint, parts.validation.run])
     # The same wish finds its own Job again after a killed `up`; another wish gets another name, which removes the first.
     own_names = replace(draft.names, coordinator_job=f"{names.account}-{trigger[:8]}")

@@ -4,7 +4,7 @@ Without the section (a plan of an older version) stage 0 does not run and claims
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from gpufabric.validation.reader import Reader
@@ -73,6 +73,11 @@ class Health:
     def rule(self, check: str) -> Rule:
         """The rule of a check; a check without one is fatal."""
         return self.rules.get(check) or Rule(FATAL, "look at the node")
+
+    def without_advice(self) -> "Health":
+        """What decides, without the words: another wording of an advice is no other wish."""
+        rules = {name: replace(rule, fix="") for name, rule in self.rules.items()}
+        return replace(self, rules=rules, xids={code: replace(xid, action="") for code, xid in self.xids.items()})
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object that `read` reads back to an equal Health."""
