@@ -40,6 +40,9 @@ def test_eight_h100_on_infiniband() -> None:
     job = plan_of(H100).groups[0].gate.gate.names.coordinator_job
     assert lines["created"] == (f"namespace gpufabric-dev-train with the gate's Job {job}", "run 1")
     assert "stand-in" not in lines, "nothing stands in for a GPU here"
+    assert "between deployments" not in lines
+    kept = said(changed(H100, validation__keep=True))["between deployments"][0]
+    assert kept == "the controller train-controller closes nodes that are not Ready and validates those that come later"
 
 
 def test_cpus_say_that_they_stand_in() -> None:

@@ -166,6 +166,14 @@ def test_missing_permissions_are_listed(healthy: FakeCluster, tmp_path: Path) ->
     ]
 
 
+def test_a_gate_that_is_kept_running_needs_more(healthy: FakeCluster, tmp_path: Path) -> None:
+    healthy.denied = {"create deployments", "create validatingadmissionpolicies", "list pods"}
+    assert problems(healthy, CPU, tmp_path) == []
+    assert problems(healthy, changed(CPU, validation__keep=True), tmp_path) == [
+        f"{LACK} create deployments.apps, create validatingadmissionpolicies.admissionregistration.k8s.io, list pods; {ASK}"
+    ]
+
+
 @pytest.mark.parametrize(
     ("names", "found", "fix"),
     [

@@ -59,6 +59,12 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
         f"namespace {gate.names.namespace} with the gate's Job {gate.gate.names.coordinator_job}",
         f"run {gate.gate.run}",
     )
+    if group.keep:
+        yield Line(
+            "between deployments",
+            f"the controller {gate.names.controller} closes nodes that are not Ready and validates those that come later",
+            "a node that joins or reboots would stay closed until the next pulumi up",
+        )
     for stand_in in gate.gate.stand_ins:
         yield Line("stand-in", stand_in, "said in the verdict too")
 

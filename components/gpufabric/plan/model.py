@@ -41,7 +41,7 @@ class GatePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPlan:
-    """One node group: decided fabric, pod profile, floor and gate."""
+    """One node group: decided fabric, pod profile, floor and gate. ``keep``: the gate goes on between deployments."""
 
     name: str
     nodes: int
@@ -51,6 +51,7 @@ class GroupPlan:
     profile: PodProfile
     floor: Floor
     gate: GatePlan
+    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

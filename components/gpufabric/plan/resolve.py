@@ -76,6 +76,7 @@ def resolve_group(
         profile=profile,
         floor=floor,
         gate=plan_gate(parts, stack, gate_names(stack, group.name, namespace)),
+        keep=validation.keep,
     )
 
 

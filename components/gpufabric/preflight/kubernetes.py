@@ -24,6 +24,14 @@ _NEEDED: Sequence[tuple[str, str, str]] = (
     ("rbac.authorization.k8s.io", "clusterrolebindings", "create"),
     ("", "nodes", "patch"),  # nobody can grant the coordinator what he has not himself
 )
+_NEEDED_TO_KEEP: Sequence[tuple[str, str, str]] = (
+    ("apps", "deployments", "create"),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies", "create"),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", "create"),
+    ("coordination.k8s.io", "leases", "patch"),
+    ("", "pods", "list"),
+)
+"""For the controller, where the gate is kept running; the last two are granted to it, so one must have them himself."""
 _CLUSTER = "cluster.existing"
 _IMAGES_LISTED = 50  # a node lists no more of its images (kubelet configuration, nodeStatusMaxImages): then nobody knows
 _QUANTITY = re.compile(r"([0-9.]+)([a-zA-Z]*)")
@@ -41,7 +49,7 @@ def preflight_kubernetes(plan: StackPlan) -> None:
         raise SpecError([_unreachable(error)]) from None
     problems = [*_old(version)]
     try:
-        problems += _permissions(api)
+        problems += _permissions(api, keep=any(group.keep for group in plan.groups))
         nodes = api.list(path("nodes"))
     except ApiError as error:
         raise SpecError([*problems, _refused(error) if error.missing_permission else _unreachable(error)]) from None
@@ -87,10 +95,10 @@ def _old(version: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem(_CLUSTER, reason, "upgrade the cluster", "Kubernetes, Job successPolicy, 2024-08")
 
 
-def _permissions(api: Api) -> Iterator[Problem]:
+def _permissions(api: Api, *, keep: bool) -> Iterator[Problem]:
     at = path("selfsubjectaccessreviews", group="authorization.k8s.io")
     missing = []
-    for group, resource, verb in _NEEDED:
+    for group, resource, verb in (*_NEEDED, *(_NEEDED_TO_KEEP if keep else ())):
         attributes = {"group": group, "resource": resource, "verb": verb}
         review = {
             "apiVersion": "authorization.k8s.io/v1",
