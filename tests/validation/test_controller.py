@@ -14,7 +14,7 @@ import pytest
 
 from gpufabric.validation import contract
 from gpufabric.validation import controller_contract as words
-from gpufabric.validation.api import Api
+from gpufabric.validation.api import Api, ApiError
 from gpufabric.validation.controller import Controller, StartAnewError, keep, main
 from gpufabric.validation.controller_lease import DURATION_SECONDS, Lease
 from gpufabric.validation.controller_metrics import Metrics, serve
@@ -173,13 +173,35 @@ def test_a_node_that_joins_is_measured_with_a_good_one_and_opened(kept: Kept) ->
     assert made.body["metadata"]["ownerReferences"] == [
         {"apiVersion": "v1", "kind": "Pod", "name": "train-controller-x", "uid": "pod-uid"}
     ]
-    assert made.body["spec"]["activeDeadlineSeconds"] == GATE["timeouts"]["rank_job_s"], "a new node pulls the image first"
     assert not [at for at in kept.cluster.objects if at.startswith(f"{JOBS}/")], "the nodes are free again"
     assert {path for method, path in kept.writes() if method == "PATCH"} == {"/api/v1/nodes/n2"}, "the partner is not touched"
     assert kept.said("n2") == ["validation with n0 begins", "pass: busbw 0.06 GB/s; open to jobs (measured with n0)"]
     before = kept.writes()
     kept.look(3)
     assert kept.writes() == before
+
+
+def test_a_late_node_has_as_long_to_pull_the_image_as_the_group_had() -> None:
+    gate = copy.deepcopy(GATE)
+    gate["timeouts"] |= {"ranks_start_s": 900, "rank_job_s": 1980}
+    kept = Kept(gate)
+    try:
+        kept.cluster.node("n2", boot_id="boot-3")
+        kept.look()
+        kept.settle()
+        (made,) = kept.cluster.asked("POST", "/jobs")
+        assert made.body["spec"]["activeDeadlineSeconds"] == 1980
+    finally:
+        kept.cluster.close()
+
+
+def test_a_node_replaced_between_look_and_write_is_not_written(kept: Kept) -> None:
+    seen = copy.deepcopy(kept.cluster.objects["/api/v1/nodes/n1"])
+    kept.cluster.node("n1", boot_id="boot-9", labels={contract.LABEL_VALIDATED: "fail"})
+    with pytest.raises(ApiError) as caught:
+        kept.controller.marks.restore(seen)
+    assert caught.value.status == 409
+    assert kept.label("n1") == "fail"
 
 
 def test_a_pair_that_fails_closes_the_late_node_and_never_its_partner(kept: Kept) -> None:
@@ -407,6 +429,21 @@ def test_an_error_of_the_api_server_ends_a_look_and_not_the_loop(kept: Kept, cap
     kept.status("n1", ready=False)
     keep(kept.controller, lease, kept.metrics, poll_s=0.0, rounds=1)
     assert kept.label("n1") is None
+
+
+def test_a_node_that_cannot_be_written_does_not_keep_others_waiting(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = kept.controller.marks.close
+
+    def close(node: Json, why: str, reason: str) -> None:
+        if node["metadata"]["name"] == "n0":
+            raise ApiError("PATCH n0", 422, "Invalid", "somebody else's policy")
+        real(node, why, reason)
+
+    monkeypatch.setattr(kept.controller.marks, "close", close)
+    kept.status("n0", ready=False)
+    kept.status("n1", ready=False)
+    kept.look()
+    assert [kept.label(name) for name in ("n0", "n1")] == ["pass", None]
 
 
 def lease_of(kept: Kept, holder: str, clock: Callable[[], float] = time.monotonic) -> Lease:

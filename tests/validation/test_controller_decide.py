@@ -55,6 +55,14 @@ TABLE: dict[str, tuple[list[State], list[Action]]] = {
         [good("a"), good("b", label="", hold=HELD, record=replace(PASSED, fingerprint="f0"))],
         [pair("b", "a")],
     ),
+    "it is back, but what it is recorded with is no pass": (
+        [good("a"), good("b", label="", hold=HELD, record=replace(PASSED, outcome="fail"))],
+        [pair("b", "a")],
+    ),
+    "it is back, but what passed was another boot": (
+        [good("a"), good("b", label="", hold=HELD, record=replace(PASSED, boot_id="boot-0"))],
+        [pair("b", "a")],
+    ),
     "it is back after a reboot": ([good("a"), good("b", label="", hold=HELD, boot_id="boot-2")], [pair("b", "a")]),
     "it rebooted so fast that nobody saw it": (
         [good("a"), good("b", boot_id="boot-2")],

@@ -95,7 +95,10 @@ class Controller:
         if any(needs_validation(each, time.time()) for each in states):
             states = self._states(raw, self._busy())
         for action in decide(states, time.time(), self.wanted):
-            self._do(action, raw)
+            try:
+                self._do(action, raw)
+            except ApiError as error:  # one node that cannot be written must not keep the others waiting
+                print(f"{action}: {error}", flush=True)
         self.metrics.look(self._states(self._nodes(), set()), len(self.runs))
 
     def clean(self) -> None:
