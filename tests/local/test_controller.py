@@ -234,6 +234,12 @@ def test_the_gates_accounts_may_change_only_their_own_words(ctl: LocalCluster, s
     stack.api.merge_patch(node, {"metadata": {"labels": {"acme/owner": None}}})
 
 
+def test_a_patch_meant_for_a_node_that_was_replaced_is_refused(stack: GateStack) -> None:
+    with pytest.raises(ApiError) as caught:
+        stack.api.merge_patch(path("nodes", "n0"), {"metadata": {"uid": "6f2b1e0a-0000-4000-8000-000000000000"}})
+    assert caught.value.status in (409, 422)
+
+
 def test_metrics_are_served(ctl: LocalCluster, stack: GateStack) -> None:
     (pod,) = stack.api.list(path("pods", namespace=NAMESPACE), labels="app.kubernetes.io/component=controller")
     assert pod["spec"]["nodeName"] == "system"
