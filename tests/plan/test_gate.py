@@ -157,6 +157,15 @@ def test_the_order_of_groups_means_nothing() -> None:
     assert one == other
 
 
+def test_another_group_beside_it_is_no_reason_to_validate_a_group_again() -> None:
+    first = H100["node_groups"][0]
+    second = {**first, "name": "other", "node_selector": {"pool": "other"}}
+    alone = plan_of(H100).groups[0].gate
+    beside = plan_of({**H100, "node_groups": [first, second]}).groups[0].gate
+    assert alone.trigger == beside.trigger
+    assert alone.coordinator_job_spec != beside.coordinator_job_spec  # it keeps off the other's nodes, too
+
+
 def test_a_raised_run_changes_the_coordinators_name_and_not_what_it_validates() -> None:
     """The old Job of that name would stand for the new wish: only another name removes it."""
     first, second = plan_of(H100).groups[0].gate, plan_of(changed(H100, validation__run=2)).groups[0].gate

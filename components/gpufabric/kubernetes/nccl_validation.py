@@ -138,6 +138,9 @@ class NcclValidation(ComponentResource):
                 depends_on=inputs,
                 delete_before_replace=True,
                 replace_on_changes=["*"],
+                # The coordinator keeps off the nodes of all groups. A group that is added or removed changes this Job of the
+                # others in nothing but that, and must not close and measure their busy nodes again.
+                ignore_changes=["spec.template.spec.affinity"],
                 replacement_trigger=self._plan.trigger,
                 custom_timeouts=CustomTimeouts(create=timeout, update=timeout),
             ),

@@ -72,7 +72,7 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
     coordinator = _coordinator_job_spec(parts, names, deadlines)
     # Not the advice of node health: a release that words it anew must not run every passed gate again.
     decisive = replace(draft, run=0, health=parts.health.without_advice() if parts.health else None)
-    fingerprint = _hash([parts.group.accelerators, decisive.to_dict(), coordinator])
+    fingerprint = _hash([parts.group.accelerators, decisive.to_dict(), _without_place(coordinator)])
     trigger = _hash([fingerprint, parts.validation.run])
     # The same wish finds its own Job again after a killed `up`; another wish gets another name, which removes the first.
     own_names = replace(draft.names, coordinator_job=f"{names.account}-{trigger[:8]}")
@@ -84,6 +84,12 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
         pod_security="privileged" if parts.profile.fabric.capabilities else "baseline",
         trigger=trigger,
     )
+
+
+def _without_place(job_spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A Job spec without its affinity: where the coordinator runs is not what is validated."""
+    template = job_spec["template"]
+    return {**job_spec, "template": {**template, "spec": {k: v for k, v in template["spec"].items() if k != "affinity"}}}
 
 
 def _expectation(parts: GateParts) -> contract.Expectation:
