@@ -48,7 +48,7 @@ def stack(four: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> GateS
 
 def failed_up(four: LocalCluster, stack: GateStack, slow: tuple[str, ...], run: int) -> tuple[str, dict[str, Any]]:
     """An ``up`` while some links are slow: its log, and the verdict."""
-    stack.write(nodes=len(WORKERS), max_size="4M", run=run)
+    stack.write(nodes=len(WORKERS), max_size="1M", run=run)
     for node in slow:
         four.degrade(node, SLOW)
     try:
