@@ -4,7 +4,6 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
-from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any, Self, TypeVar
 
@@ -21,6 +20,8 @@ class UnknownHardwareError(LookupError):
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         self.what, self.name, self.known = what, name, tuple(sorted(known))
+        from difflib import get_close_matches  # only for an error: it costs as much as the rest of this room
+
         near = get_close_matches(name, self.known, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         super().__init__(f"unknown {what} {name!r}{hint}; known: {', '.join(self.known)}")

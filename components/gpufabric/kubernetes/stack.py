@@ -1,16 +1,18 @@
 """A training stack on a cluster of one's own: every node group with its profile and its gate."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pulumi import ComponentResource, Output, ResourceOptions, get_stack
 
 from gpufabric.kubernetes.args import FabricGateArgs, KubernetesTrainingStackArgs, NcclValidationArgs
-from gpufabric.kubernetes.fabric_gate import FabricGate
 from gpufabric.kubernetes.nccl_validation import NcclValidation
 from gpufabric.kubernetes.node_group import KubernetesNodeGroup
 from gpufabric.plan import resolve
 from gpufabric.spec import GroupsSpec, SpecError, TrainingSpec
+
+if TYPE_CHECKING:
+    from gpufabric.kubernetes.fabric_gate import FabricGate
 
 
 class KubernetesTrainingStack(ComponentResource):
@@ -47,8 +49,12 @@ class KubernetesTrainingStack(ComponentResource):
             gate = NcclValidation(full_name, of_gate, ResourceOptions(parent=self))
             self.gates[group["name"]] = gate
             if wish.validation.keep:
+                from gpufabric.kubernetes import fabric_gate  # its SDK modules only for those who keep the gate
+
                 of_controller: FabricGateArgs = {**of_gate}
-                self.kept[group["name"]] = FabricGate(full_name, of_controller, ResourceOptions(parent=self, depends_on=[gate]))
+                self.kept[group["name"]] = fabric_gate.FabricGate(
+                    full_name, of_controller, ResourceOptions(parent=self, depends_on=[gate])
+                )
         self.pod_profiles = Output.all(**{key: group.profile for key, group in self.groups.items()})
         self.validation = Output.all(**{key: gate.verdict for key, gate in self.gates.items()})
         self.register_outputs({"pod_profiles": self.pod_profiles, "validation": self.validation})

@@ -1,7 +1,6 @@
 """What stage 0 of the gate holds each node against: wish and tables as the ``health`` section of the contract."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 from gpufabric.hardware.health import find_hcas, find_nvlinks, health_checks, xids
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric
@@ -20,6 +19,8 @@ def health_problems(validation: ValidationSpec) -> list[Problem]:
         if key != code and code.isascii() and code.isdecimal():
             continue
         if key not in health_checks():
+            from difflib import get_close_matches  # only for an error: it costs as much as the rest of this room
+
             near = get_close_matches(key, health_checks(), n=1)
             fix = f"did you mean {near[0]}?" if near else f"write xid-CODE or one of {', '.join(health_checks())}"
             problems.append(Problem(where, "no check of stage 0 has this name", fix))

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping
 from datetime import date
-from difflib import get_close_matches
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -111,6 +110,8 @@ def _problem(model: type[BaseModel], error: ErrorDetails, path: str) -> Problem:
     where = dotted(path, loc)
     if kind == "extra_forbidden":
         known = _fields_at(model, loc[:-1])
+        from difflib import get_close_matches  # only for an error: it costs as much as the rest of this room
+
         near = get_close_matches(str(loc[-1]), known, n=1)
         return Problem(where, "unknown key", f"did you mean {near[0]}?" if near else _known(known))
     if kind == "missing":
