@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,13 +56,22 @@ class LocalCluster:
         self.cli("revive", node)
 
 
+@contextmanager
+def running_cluster(name: str, *up: str) -> Iterator[LocalCluster]:
+    """A cluster of this name from `up` to `down`, whatever happens between. A second session with the same name waits."""
+    if os.geteuid() != 0:
+        pytest.skip("the local cluster needs root")
+    with locked(cache_folder() / "test-sessions" / name):
+        cli(name, "down")  # of an earlier session that was killed
+        try:
+            cli(name, "up", *up)
+            yield LocalCluster(name, kubeconfig_of(name), read_recipe("gate").reference)
+        finally:
+            cli(name, "down")
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[LocalCluster]:
     """A healthy cluster: system, n0, n1. A test that breaks something repairs it."""
-    if os.geteuid() != 0:
-        pytest.skip("the local cluster needs root")
-    with locked(cache_folder() / "test-sessions" / NAME):
-        cli(NAME, "down")  # of an earlier session that was killed
-        cli(NAME, "up")
-        yield LocalCluster(NAME, kubeconfig_of(NAME), read_recipe("gate").reference)
-        cli(NAME, "down")
+    with running_cluster(NAME) as made:
+        yield made

@@ -15,11 +15,8 @@ import yaml
 from gpufabric.validation.api import Api, ApiError, path
 from gpufabric.validation.contract import ANNOTATION_VALIDATION, LABEL_VALIDATED
 from gpufabric.validation.controller_contract import ANNOTATION_HOLD, METRICS_PORT, TAINT_HOLD
-from tests.local.conftest import LocalCluster, cli
+from tests.local.conftest import LocalCluster, running_cluster
 from tests.local.gate_stack import NAMESPACE, GateStack, make_stack, send
-from tools.folders import cache_folder, locked
-from tools.image.recipe import read_recipe
-from tools.localcluster.cluster import kubeconfig_of
 from tools.localcluster.lifecycle import existing
 from tools.localcluster.waits import wait_until
 
@@ -32,15 +29,8 @@ PATIENCE_S = 60
 @pytest.fixture(scope="module")
 def ctl() -> Iterator[LocalCluster]:
     """A cluster of its own that grows: system and n0."""
-    if os.geteuid() != 0:
-        pytest.skip("the local cluster needs root")
-    with locked(cache_folder() / "test-sessions" / NAME):
-        cli(NAME, "down")  # of an earlier session that was killed
-        try:
-            cli(NAME, "up", "--workers", "1")
-            yield LocalCluster(NAME, kubeconfig_of(NAME), read_recipe("gate").reference)
-        finally:
-            cli(NAME, "down")
+    with running_cluster(NAME, "--workers", "1") as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -119,22 +119,23 @@ def test_a_hanging_benchmark_ends_by_its_deadline(stack: GateStack, tmp_path: Pa
     assert "timed out" not in said.partition("UNKNOWN")[0], "an outer clock rang first"
 
 
-def test_an_image_that_cannot_be_pulled_is_named(stack: GateStack) -> None:
-    stack.write(run=6, profile={"image": "registry.invalid/nccl-tests:1"})
+def unknown_of_an_up(stack: GateStack) -> str:
+    """The line of an ``up`` that ended without a verdict."""
     failed = stack.up()
     assert failed.returncode != 0
     said = [line for line in failed.stdout.splitlines() if "UNKNOWN train:" in line]
     assert said, failed.stdout
-    assert "registry.invalid/nccl-tests:1" in said[0]
+    return said[0]
+
+
+def test_an_image_that_cannot_be_pulled_is_named(stack: GateStack) -> None:
+    stack.write(run=6, profile={"image": "registry.invalid/nccl-tests:1"})
+    assert "registry.invalid/nccl-tests:1" in unknown_of_an_up(stack)
 
 
 def test_an_image_without_a_shell_is_named(stack: GateStack) -> None:
     stack.write(run=7, profile={"image": "localhost/gpufabric/pause:1"})
-    failed = stack.up()
-    assert failed.returncode != 0
-    said = [line for line in failed.stdout.splitlines() if "UNKNOWN train:" in line]
-    assert said, failed.stdout
-    assert "/bin/sh" in said[0]
+    assert "/bin/sh" in unknown_of_an_up(stack)
 
 
 def test_sick_nodes_are_named_and_no_network_run_starts(stack: GateStack) -> None:

@@ -10,11 +10,8 @@ from typing import Any
 import pytest
 
 from gpufabric.validation.api import path
-from tests.local.conftest import LocalCluster, cli
+from tests.local.conftest import LocalCluster, running_cluster
 from tests.local.gate_stack import FLOOR, NAMESPACE, STACK, GateStack, make_stack
-from tools.folders import cache_folder, locked
-from tools.image.recipe import read_recipe
-from tools.localcluster.cluster import kubeconfig_of
 
 pytestmark = pytest.mark.local
 
@@ -26,15 +23,8 @@ SLOW = "50mbit"
 @pytest.fixture(scope="module")
 def four() -> Iterator[LocalCluster]:
     """A healthy cluster of its own: system, n0 to n3."""
-    if os.geteuid() != 0:
-        pytest.skip("the local cluster needs root")
-    with locked(cache_folder() / "test-sessions" / NAME):
-        cli(NAME, "down")  # of an earlier session that was killed
-        try:
-            cli(NAME, "up", "--workers", str(len(WORKERS)))
-            yield LocalCluster(NAME, kubeconfig_of(NAME), read_recipe("gate").reference)
-        finally:
-            cli(NAME, "down")
+    with running_cluster(NAME, "--workers", str(len(WORKERS))) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
