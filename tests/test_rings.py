@@ -14,7 +14,14 @@ PACKAGE = Path(__file__).parent.parent / "components" / "gpufabric"
 MAY_IMPORT = {
     "hardware": set(),
     "spec": set(),
-    "plan": {"hardware", "spec", "validation.contract", "validation.controller_contract", "validation.health_wish"},
+    "plan": {
+        "hardware",
+        "spec",
+        "validation.contract",
+        "validation.controller_contract",
+        "validation.health_wish",
+        "validation.inside_wish",
+    },
     "preflight": {"spec", "plan", "validation.api"},
     "kubernetes": {"spec", "plan", "validation.contract", "validation.controller_contract"},
     "validation": set(),

@@ -37,8 +37,26 @@ def test_the_image_of_the_ranks_is_the_one_that_needs_sshd() -> None:
 def test_the_image_of_the_gate_is_the_one_that_needs_python() -> None:
     (found,) = problems(changed(H100, validation__image=AWS))
     assert found.startswith(f"validation.image: {AWS} has no Python 3.11: coordinator and judge run in it; ")
-    assert "write this one as node_groups[0].profile.image" in found
+    assert "write this one as validation.rank_image" in found
     assert problems(explicit(AWS)) == [], "ranks need no Python"
+    assert problems(changed(H100, validation__rank_image=AWS)) == [], "and the baseline of the named fabric still holds"
+
+
+def test_a_rank_image_for_all_groups_keeps_the_named_fabric_and_its_baseline() -> None:
+    plan = plan_of(changed(H100, validation__rank_image=COREWEAVE)).groups[0]
+    assert plan.floor.source.startswith("from the baseline table")
+    images = {each["name"]: each["image"] for each in plan.gate.gate.rank_job["spec"]["template"]["spec"]["containers"]}
+    assert images == {"rank": COREWEAVE, "judge": "ghcr.io/acme/gate:1.2"}
+    assert plan.gate.gate.image == COREWEAVE
+    (found,) = problems(changed(H100, validation__rank_image=NGC))
+    assert found.startswith(f"validation.rank_image: {NGC} has no sshd: ")
+
+
+def test_the_image_of_a_group_goes_before_that_of_all() -> None:
+    spec = {**explicit(COREWEAVE)}
+    spec["validation"] = {**spec["validation"], "rank_image": NGC}
+    assert problems(spec) == []
+    assert plan_of(spec).groups[0].gate.gate.image == COREWEAVE
 
 
 def test_between_cpus_the_table_of_nccl_tests_images_asks_for_no_sshd() -> None:

@@ -9,8 +9,8 @@ from tests.spec.specs import CPU, GONE, H100, changed, problems
 
 GROUP = "node_groups[0]"
 VALIDATION_KEYS = (
-    "image, backend, floor_gbytes_per_s, max_size, run, wait, health, nodes_minutes, start_minutes, benchmark_minutes, "
-    "keep, single_node_ok"
+    "image, rank_image, backend, floor_gbytes_per_s, max_size, run, wait, health, nodes_minutes, start_minutes, "
+    "benchmark_minutes, keep, single_node_ok"
 )
 GROUP_KEYS = "name, node_selector, accelerators, nodes, network_tier, fabric, profile"
 TOP_KEYS = "node_groups, validation, cloud, orchestrator, cluster"
@@ -256,6 +256,10 @@ TEXTS: Cases = {
     "floating image of the ranks": (
         profile(image="ghcr.io/acme/nccl-tests"),
         f"{GROUP}.profile.image: ghcr.io/acme/nccl-tests {_PIN}",
+    ),
+    "floating image of all ranks": (
+        gate(rank_image="ghcr.io/acme/nccl-tests:latest"),
+        f"validation.rank_image: ghcr.io/acme/nccl-tests:latest {_PIN}",
     ),
     "empty adapter": (
         profile(hcas=[""]),

@@ -19,7 +19,7 @@ class FabricProfileArgs(TypedDict):
     environment: NotRequired[dict[str, str]]
     """Environment of the job beyond what the keys above set. Default: none."""
     image: NotRequired[str]
-    """Image that the ranks of the gate run in, pinned. Default: the gate's own image."""
+    """Image that the ranks of the gate run in, pinned. Default: ``rank_image`` of the validation, else its ``image``."""
 
 
 class NodeGroupArgs(TypedDict):
@@ -46,6 +46,8 @@ class ValidationArgs(TypedDict):
 
     image: NotRequired[str]
     """The gate's own image, pinned: Python 3.11; for the ``mpi`` backend also mpirun, mpi4py and sshd. Required."""
+    rank_image: NotRequired[str]
+    """Image of the ranks, pinned: nccl-tests, mpirun and sshd for ``nccl``. Default: ``image``; ``profile.image`` wins."""
     backend: NotRequired[str]
     """``nccl`` (default): nccl-tests on GPUs. ``mpi``: between CPUs over TCP. ``torch``: not built yet."""
     floor_gbytes_per_s: NotRequired[float]

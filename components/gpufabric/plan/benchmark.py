@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gpufabric.hardware import all_reduce_program, find_baseline, most_nodes_known
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric
+from gpufabric.plan.images import rank_image
 from gpufabric.plan.model import Floor
 from gpufabric.spec import NodeGroupSpec, Problem, ValidationSpec, size_bytes
 
@@ -45,10 +46,9 @@ def decide_benchmark(
         )
     if not accelerators.count:
         return Problem("validation.backend", f"nccl needs GPUs; {path} has accelerators: cpu", "write mpi")
-    image = fabric.rank_image or wish.image or ""
     max_bytes = size_bytes(wish.max_size or DEFAULT_NCCL_SIZE)
     min_bytes = min(8 << 20, max_bytes)
-    program = f"{all_reduce_program(image)} -b {min_bytes} -e {max_bytes} -f 2 -g 1 -c 1 -n 20 -w 5"
+    program = f"{all_reduce_program(rank_image(fabric, wish))} -b {min_bytes} -e {max_bytes} -f 2 -g 1 -c 1 -n 20 -w 5"
     return Benchmark(
         backend="nccl",
         command=program,

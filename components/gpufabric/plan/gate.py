@@ -9,6 +9,7 @@ from typing import Any
 from gpufabric.plan.benchmark import COLLECTIVE, Benchmark
 from gpufabric.plan.deadlines import Deadlines, gate_deadlines
 from gpufabric.plan.fabric import GroupFabric
+from gpufabric.plan.images import rank_image
 from gpufabric.plan.merge import Merge
 from gpufabric.plan.model import Floor, GatePlan
 from gpufabric.plan.names import GateNames
@@ -46,7 +47,7 @@ class GateParts:
 def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
     """Lay out the gate. Pure: the same wish gives the same plan, byte for byte."""
     deadlines = gate_deadlines(parts.validation, parts.group.nodes)
-    rank_image = parts.fabric.rank_image or parts.validation.image or ""
+    image = rank_image(parts.fabric, parts.validation)
     draft = contract.Gate(
         stack=stack,
         group=parts.group.name,
@@ -56,7 +57,7 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
         wait_for_nodes=parts.validation.wait,
         run=parts.validation.run,
         fingerprint="",
-        image=rank_image,
+        image=image,
         expectation=_expectation(parts),
         names=contract.Names(coordinator_job=names.account, rank_job=names.ranks, service=names.ranks, verdict=names.verdict),
         timeouts=contract.Timeouts(
@@ -65,13 +66,14 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
             benchmark_s=deadlines.benchmark_s,
             rank_job_s=deadlines.rank_job_s,
         ),
-        rank_job=_rank_job(parts, names, deadlines, rank_image),
+        rank_job=_rank_job(parts, names, deadlines, image),
         stand_ins=_stand_ins(parts),
         health=parts.health,
     )
     coordinator = _coordinator_job_spec(parts, names, deadlines)
-    # Not the advice of node health: a release that words it anew must not run every passed gate again.
-    decisive = replace(draft, run=0, health=parts.health.without_advice() if parts.health else None)
+    # Not the advice of node health: a release that words it anew must not run every passed gate again. Nor what holds for
+    # late nodes only.
+    decisive = replace(draft, run=0, single_node_ok=False, health=parts.health.without_advice() if parts.health else None)
     fingerprint = _hash([parts.group.accelerators, decisive.to_dict(), _without_place(coordinator)])
     trigger = _hash([fingerprint, parts.validation.run])
     # The same wish finds its own Job again after a killed `up`; another wish gets another name, which removes the first.

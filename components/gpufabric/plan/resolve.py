@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from gpufabric.hardware import find_image, nccl_tests_images
 from gpufabric.plan.benchmark import Benchmark, decide_benchmark, decide_floor
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric, group_accelerators, group_fabric, profile_problems
 from gpufabric.plan.gate import MOST_ALTERNATIVES, GateParts, alternatives, plan_gate
 from gpufabric.plan.health import health_problems, plan_health
+from gpufabric.plan.images import image_problems
 from gpufabric.plan.model import GroupPlan, StackPlan
 from gpufabric.plan.names import gate_names
 from gpufabric.plan.profile import GPU_TAINT, PodAdmission, PodFabric, PodProfile
@@ -43,7 +43,7 @@ def resolve_group(
     namespace: str | None = None,
 ) -> GroupPlan:
     """The plan of one group; raises :class:`SpecError`. ``namespace``: one that exists instead of the gate's own."""
-    problems = [*_images(group, validation, path), *_not_built(validation)]
+    problems = [*image_problems(group, validation, path), *_not_built(validation)]
     try:
         accelerators, fabric = decide_hardware(group, path)
     except SpecError as error:
@@ -108,32 +108,6 @@ def _not_built(validation: ValidationSpec) -> list[Problem]:
         return []
     reason = "there is no stage inside a node yet, so that nothing would have measured the node"
     return [Problem("validation.single_node_ok", f"not built yet: {reason}", "leave it out; a late node waits for a partner")]
-
-
-def _images(group: NodeGroupSpec, validation: ValidationSpec, path: str) -> list[Problem]:
-    """Missing, floating or unfit images. The gate's own is always needed: coordinator and judge run in it."""
-    problems = []
-    if validation.image is None:
-        fix = "name the gate's image (python3 -m tools.image howto says how to build one and load or push it)"
-        problems.append(Problem("validation.image", "missing: coordinator and judge run in it", fix))
-    of_ranks = group.profile.image if group.profile else None
-    for where, image in (("validation.image", validation.image), (f"{path}.profile.image", of_ranks)):
-        if image and (image.endswith(":latest") or (":" not in image.rpartition("/")[2] and "@" not in image)):
-            reason = f"{image} is not pinned: what was validated must be what runs again"
-            problems.append(Problem(where, reason, "add a version tag (not latest) or a digest"))
-    known = find_image(validation.image or "")
-    if known and known.python_3_11 is False:
-        reason = f"{validation.image} has no Python 3.11: coordinator and judge run in it"
-        fix = f"name an image that has it, and write this one as {path}.profile.image"
-        problems.append(Problem("validation.image", reason, fix, str(known.provenance)))
-    known = find_image(of_ranks or validation.image or "")
-    if validation.backend == "nccl" and known and known.sshd is False:
-        where = f"{path}.profile.image" if of_ranks else "validation.image"
-        reason = f"{of_ranks or validation.image} has no sshd: mpirun starts the ranks of the nccl backend over ssh"
-        having = ", ".join(sorted(name for name, row in nccl_tests_images().items() if row.sshd))
-        fix = f"build one from it with the package openssh-server, or name an image that has it ({having})"
-        problems.append(Problem(where, reason, fix, str(known.provenance)))
-    return problems
 
 
 def _between_groups(groups: Sequence[NodeGroupSpec]) -> list[Problem]:

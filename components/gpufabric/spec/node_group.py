@@ -99,7 +99,7 @@ class FabricProfile(Wish):
     environment: Annotated[dict[str, str], AfterValidator(_environment)] = Field(default_factory=dict)
     """Environment of the job beyond what the fields above set."""
     image: Image | None = None
-    """Image that the ranks of the gate run in. Default: ``validation.image``."""
+    """Image that the ranks of the gate run in. Default: ``validation.rank_image``, else ``validation.image``."""
 
 
 class NodeGroupSpec(Wish):

@@ -35,6 +35,9 @@ class ValidationSpec(Wish):
 
     image: Image | None = None
     """The gate's own image: Python 3.11 for coordinator and judge; for the ``mpi`` backend also mpirun, mpi4py and sshd."""
+    rank_image: Image | None = None
+    """Image of the ranks: nccl-tests, mpirun and sshd for ``nccl``. A group's ``profile.image`` goes before it.
+    Default: ``image``."""
     backend: Literal["nccl", "mpi", "torch"] = "nccl"
     """What measures. ``nccl``: nccl-tests on GPUs. ``mpi``: between CPUs over TCP. ``torch``: in your own image."""
     floor_gbytes_per_s: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None = None

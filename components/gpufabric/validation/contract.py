@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from gpufabric.validation import health_wish
+from gpufabric.validation import health_wish, inside_wish
 from gpufabric.validation.reader import Reader
 
 VERSION: Final = 1
@@ -76,8 +76,17 @@ ENV_BENCHMARK: Final = "GATE_BENCHMARK"
 """Command that replaces the default benchmark; split by the shell at blanks, gets no arguments added."""
 ENV_FORWARD: Final = "GATE_FORWARD"
 """Names (separated by blanks) of further variables that mpirun hands to every rank."""
+ENV_BACKEND: Final = "GATE_BACKEND"
+"""`torch`: every node starts its own ranks, which meet at index 0; else index 0 starts all ranks by mpirun over ssh."""
+ENV_INSIDE: Final = "GATE_INSIDE"
+"""Command of stage 1, run among GATE_INSIDE_RANKS ranks of this node within GATE_INSIDE_SECONDS. Unset: no stage 1."""
+ENV_INSIDE_RANKS: Final = "GATE_INSIDE_RANKS"
+ENV_INSIDE_SECONDS: Final = "GATE_INSIDE_SECONDS"
+ENV_ALONE: Final = "GATE_ALONE"
+"""`1`: a node is opened alone; stage 1 is the whole measurement, no network run follows (single_node_ok)."""
 SSH_PORT: Final = 2222
 KEY_PORT: Final = 8022
+MEETING_PORT: Final = 29500  # torch.distributed's own default; one higher inside a node
 
 # --- pairs: who is it, after a group has failed (localise) ---
 PAIR_ROUNDS: Final = 3
@@ -180,6 +189,8 @@ class Gate:
     rank_job: Mapping[str, Any]
     stand_ins: tuple[str, ...] = field(default=())
     health: health_wish.Health | None = None  # stage 0; None: a plan of an older version, no node is held to anything
+    inside: inside_wish.Inside | None = None  # stage 1; None: it does not run
+    single_node_ok: bool = False  # the controller may open a late node after stages 0 and 1 alone
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object that `parse` reads back to an equal Gate."""
@@ -187,7 +198,8 @@ class Gate:
         out["node_selector"] = dict(self.node_selector)
         out["rank_job"] = dict(self.rank_job)
         out["stand_ins"] = list(self.stand_ins)
-        out["health"] = self.health.to_dict() if self.health else None
+        for part in ("health", "inside"):
+            out[part] = out[part].to_dict() if out[part] else None
         for part in ("expectation", "names", "timeouts"):
             out[part] = dict(out[part].__dict__)
         return out
@@ -269,6 +281,8 @@ class _GateReader(Reader):
             rank_job=self.rank_job(self.take(raw, "rank_job", dict, "") or {}),
             stand_ins=tuple(str(each) for each in stand_ins or []),
             health=health_wish.read(self, self.take(raw, "health", dict, "") or {}) if raw.get("health") is not None else None,
+            inside=inside_wish.read(self, self.take(raw, "inside", dict, "") or {}) if raw.get("inside") is not None else None,
+            single_node_ok=bool(self.take(raw, "single_node_ok", bool, "")) if "single_node_ok" in raw else False,
         )
 
     def expectation(self, raw: Mapping[str, Any]) -> Expectation:
