@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup toolchain up down test lint bench soak lock
+.PHONY: help setup toolchain provider-aws up down test lint bench soak lock
 
 PY := .venv/bin/python
 # A cluster of your own instead of the local one: make up KUBECONFIG=FILE. (The environment's KUBECONFIG is not used.)
@@ -18,6 +18,7 @@ help:
 	@echo 'make soak    the full fault counts, hours'
 	@echo 'make bench   ratios of one run'
 	@echo 'make lint    formatter, linter, strict type check'
+	@echo 'make provider-aws   build AWS own provider for the tests that can use it: 20 minutes, once'
 	@echo 'make setup   the Python environment alone;  make toolchain   the programs that are built'
 
 setup: .venv/.ready
@@ -32,6 +33,10 @@ lock:
 toolchain: setup
 	@$(PY) -m tools.toolchain ensure all
 	@$(PY) -m tools.image ensure
+
+# Twenty minutes and 1.3 GB, once per machine; the tests that need it say so where it is missing.
+provider-aws: setup
+	@$(PY) -m tools.toolchain ensure provider-aws
 
 up: toolchain
 	@$(PY) -m tools.up $(CLUSTER) $(if $(RUN),--run $(RUN)) $(if $(SAMPLE),--sample $(SAMPLE))

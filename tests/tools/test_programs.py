@@ -38,7 +38,9 @@ def test_the_version_in_the_table_is_the_one_the_module_pins(program: Program) -
 def test_groups() -> None:
     assert {p.name for p in select(PROGRAMS, "cluster")} == NEEDED_BY_THE_CLUSTER
     assert {p.name for p in select(PROGRAMS, "engine")} == {"pulumi", "pulumi-resource-kubernetes"}
-    assert {p.name for p in select(PROGRAMS, "all")} == {p.name for p in PROGRAMS} - {"kubectl"}
+    optional = {"kubectl", "pulumi-dynamic-bridge", "terraform-provider-aws"}
+    assert {p.name for p in select(PROGRAMS, "all")} == {p.name for p in PROGRAMS} - optional
+    assert {p.name for p in select(PROGRAMS, "provider-aws")} == optional - {"kubectl"}
     assert [p.name for p in select(PROGRAMS, "kubectl")] == ["kubectl"]
 
 

@@ -5,7 +5,7 @@ import argparse
 from tools.toolchain.build import ensure_built, missing
 from tools.toolchain.debian import BROWSER, CLUSTER, IMAGE, ensure_packages
 from tools.toolchain.path import Choice, choose, make_path_folder
-from tools.toolchain.programs import Program, read_programs, select
+from tools.toolchain.programs import OPTIONAL, Program, read_programs, select
 
 DESCRIPTION = """Builds the pinned programs that this machine lacks, once, into a user cache ($GPUFABRIC_CACHE).
 
@@ -20,7 +20,7 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     ensure_parser = commands.add_parser("ensure", help="build what is missing")
     ensure_parser.add_argument(
-        "what", nargs="?", default="all", help="engine, cluster, all, extra, browser, or one program's name"
+        "what", nargs="?", default="all", help="engine, cluster, all, extra, provider-aws, browser, or one program's name"
     )
     commands.add_parser("path", help="print the folder to put first on PATH")
     commands.add_parser("list", help="what is there, what would be built, and how long that takes")
@@ -58,8 +58,8 @@ def show() -> int:
     programs = read_programs()
     choice = choose(programs)
     for program in programs:
-        print(f"{program.name:28}{program.version:10}{program.group:9}{_state(program, choice)}")
-    todo = [p for p in missing(list(choice.programs)) if p.group != "extra"]
+        print(f"{program.name:28}{program.version:38}{program.group:13}{_state(program, choice)}")
+    todo = [p for p in missing(list(choice.programs)) if p.group not in OPTIONAL]
     if todo:
         minutes = round(sum(p.cold_seconds for p in todo) / 60)
         print(f"to build: {len(todo)} programs, about {minutes} min on 2 cores with a cold build cache")
@@ -71,4 +71,4 @@ def _state(program: Program, choice: Choice) -> str:
         return f"not needed: {choice.official_pulumi} is on PATH"
     if program.installed.exists():
         return str(program.installed)
-    return f"missing (about {program.cold_seconds} s)" if program.group != "extra" else "missing (built only when asked for)"
+    return "missing (built only when asked for)" if program.group in OPTIONAL else f"missing (about {program.cold_seconds} s)"

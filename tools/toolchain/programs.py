@@ -10,7 +10,9 @@ from typing import Any
 from tools.errors import ToolError
 from tools.folders import REPOSITORY, cache_folder
 
-GROUPS = ("engine", "cluster", "extra")
+GROUPS = ("engine", "cluster", "extra", "provider-aws")
+# Built only when asked for: `make toolchain` and the tests do without.
+OPTIONAL = ("extra", "provider-aws")
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def read_programs(table: Path | None = None) -> list[Program]:
 def select(programs: list[Program], wanted: str) -> list[Program]:
     """Programs of a group, `all` (what the repository uses), or one by name."""
     if wanted == "all":
-        return [p for p in programs if p.group != "extra"]
+        return [p for p in programs if p.group not in OPTIONAL]
     chosen = [p for p in programs if wanted in (p.group, p.name)]
     if not chosen:
         known = ", ".join([*GROUPS, "all", *(p.name for p in programs)])
