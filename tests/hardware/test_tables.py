@@ -12,21 +12,27 @@ import pytest
 from gpufabric.hardware import TableError, UnknownHardwareError, accelerators, fabrics
 from gpufabric.hardware.accelerators import Accelerator
 from gpufabric.hardware.baselines import Baseline, baselines
-from gpufabric.hardware.fabrics import Fabric
+from gpufabric.hardware.eks import EksVersion, eks_versions
+from gpufabric.hardware.fabrics import Fabric, machine_fabrics
 from gpufabric.hardware.health import HealthCheck, health_checks, xids
 from gpufabric.hardware.images import NcclTestsImage, nccl_tests_images
+from gpufabric.hardware.machines import AwsMachine, aws_machines
 from gpufabric.hardware.tables import KINDS, Provenance, Row, load, named_rows
 
 TABLES: dict[str, type[Row]] = {
     "accelerators.toml": Accelerator,
     "baselines.toml": Baseline,
+    "eks.toml": EksVersion,
     "fabrics.toml": Fabric,
     "health.toml": HealthCheck,
     "images.toml": NcclTestsImage,
+    "machines_aws.toml": AwsMachine,
 }
 # A number's unit stands in its key, or it counts something that the key names.
 UNITS = re.compile(r".*_(gb|gib|mib|gbytes_per_s|gbits_per_s|us|s)")
 COUNTS = {"most_per_node", "per_node", "most_nodes", "pod_resources", "pod_resources_per_gpu"}
+COUNTS |= {"accelerators", "fabric_devices", "interfaces_per_card", "local_disks", "network_cards", "vcpus"}  # of machines
+COUNTS |= {"node_huge_pages_2mib"}  # of fabrics.toml
 COUNTS |= {"most_errors", "links_per_gpu", "hcas_per_node", "codes"}  # of health.toml
 
 
@@ -77,7 +83,9 @@ def test_rows_hold_values_of_the_annotated_types() -> None:
     """Rows are read without a type check; a text where a number belongs would show only where it is used."""
     seen = 0
     of_health = (*health_checks().values(), *xids().values())
-    for row in (*accelerators().values(), *fabrics().values(), *nccl_tests_images().values(), *baselines(), *of_health):
+    of_clouds = (*machine_fabrics().values(), *aws_machines().values(), *eks_versions().values())
+    of_all = (*accelerators().values(), *fabrics().values(), *nccl_tests_images().values(), *baselines())
+    for row in (*of_all, *of_health, *of_clouds):
         for key, annotation in get_type_hints(type(row)).items():
             assert fits(getattr(row, key), annotation), f"{row}: {key}"
             seen += 1
@@ -116,10 +124,11 @@ def test_the_type_check_finds_other_types(value: object, annotation: object) -> 
 
 def test_names_of_resources_are_those_of_kubernetes() -> None:
     asked = {row.pod_resource for row in accelerators().values() if row.pod_resource}
-    for fabric in fabrics().values():
-        asked |= {*fabric.pod_resources, *fabric.pod_resources_per_gpu}
-    assert asked >= {"nvidia.com/gpu", "rdma/ib"}
-    assert all(re.fullmatch(r"[a-z0-9.-]+/[A-Za-z0-9._-]+", name) for name in asked)
+    for fabric in (*fabrics().values(), *machine_fabrics().values()):
+        asked |= {*fabric.pod_resources, *fabric.pod_resources_per_gpu, *filter(None, [fabric.pod_resource_per_device])}
+    assert asked >= {"nvidia.com/gpu", "rdma/ib", "vpc.amazonaws.com/efa"}
+    of_plugins = asked - {"hugepages-2Mi"}  # Kubernetes' own
+    assert all(re.fullmatch(r"[a-z0-9.-]+/[A-Za-z0-9._-]+", name) for name in of_plugins)
 
 
 def test_a_complete_row_is_read() -> None:

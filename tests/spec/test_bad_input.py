@@ -12,7 +12,7 @@ VALIDATION_KEYS = (
     "image, rank_image, backend, floor_gbytes_per_s, max_size, run, wait, health, nodes_minutes, start_minutes, "
     "benchmark_minutes, keep, single_node_ok"
 )
-GROUP_KEYS = "name, node_selector, accelerators, nodes, network_tier, fabric, profile"
+GROUP_KEYS = "name, node_selector, accelerators, nodes, network_tier, fabric, machine_type, profile"
 TOP_KEYS = "node_groups, validation, cloud, orchestrator, cluster"
 FABRICS = "ethernet, ethernet-runpod, infiniband, infiniband-together"
 MOST_NODES = max(row.most_nodes for row in baselines() if row.fabric == "infiniband" and "H100" in row.accelerators)
@@ -350,7 +350,7 @@ ACROSS: Cases = {
         group(accelerators="H1000:8"),
         (
             f"{GROUP}.accelerators: unknown accelerator 'H1000' (did you mean 'H100'?); "
-            "known: A100, A100-80GB, B200, H100, H200, cpu; write one of these"
+            "known: A100, A100-80GB, B200, B300, H100, H200, L40S, cpu; write one of these"
         ),
     ),
     "too many GPUs per node": (
@@ -525,7 +525,6 @@ NOT_HERE: Cases = {
     **{
         key: (group(**{key: "x"}), f"{GROUP}.{key}: does not apply to cloud: kubernetes ({why}); leave it out")
         for key, why in {
-            "machine_type": "the machines exist; say what they hold with accelerators",
             "disk_tier": "the machines' disks exist",
             "capacity": "the machines exist",
         }.items()
@@ -557,7 +556,7 @@ TOGETHER: Cases = {
             ),
             (
                 f"{GROUP}.accelerators: unknown accelerator 'H1000' (did you mean 'H100'?); "
-                "known: A100, A100-80GB, B200, H100, H200, cpu; write one of these"
+                "known: A100, A100-80GB, B200, B300, H100, H200, L40S, cpu; write one of these"
             ),
             (
                 f"{GROUP}.fabric: unknown fabric 'infinband' (did you mean 'infiniband'?); known: {FABRICS}; "

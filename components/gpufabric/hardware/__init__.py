@@ -6,14 +6,19 @@ the month it was read. A lookup of something unknown raises :class:`UnknownHardw
 
 from gpufabric.hardware.accelerators import Accelerator, accelerator, accelerators
 from gpufabric.hardware.baselines import Baseline, find_baseline, most_nodes_known
-from gpufabric.hardware.fabrics import Fabric, fabric, fabrics
+from gpufabric.hardware.eks import EksVersion, eks_version, eks_versions
+from gpufabric.hardware.fabrics import Fabric, fabric, fabrics, machine_fabrics
 from gpufabric.hardware.images import NcclTestsImage, all_reduce_program, find_image, nccl_tests_images
+from gpufabric.hardware.machines import AwsMachine, Machine, aws_machine, aws_machines, machine, machines
 from gpufabric.hardware.tables import Provenance, TableError, UnknownHardwareError
 
 __all__ = [
     "Accelerator",
+    "AwsMachine",
     "Baseline",
+    "EksVersion",
     "Fabric",
+    "Machine",
     "NcclTestsImage",
     "Provenance",
     "TableError",
@@ -21,10 +26,17 @@ __all__ = [
     "accelerator",
     "accelerators",
     "all_reduce_program",
+    "aws_machine",
+    "aws_machines",
+    "eks_version",
+    "eks_versions",
     "fabric",
     "fabrics",
     "find_baseline",
     "find_image",
+    "machine",
+    "machine_fabrics",
+    "machines",
     "most_nodes_known",
     "nccl_tests_images",
 ]

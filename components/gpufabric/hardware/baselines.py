@@ -17,7 +17,7 @@ class Baseline(Row):
     size: str
     most_nodes: int
     floor_busbw_gbytes_per_s: float
-    healthy_busbw_gbytes_per_s: tuple[float, float]
+    healthy_busbw_gbytes_per_s: tuple[float, float] | None = None
 
 
 @cache

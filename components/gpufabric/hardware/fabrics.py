@@ -1,4 +1,4 @@
-"""Fabrics of a cluster of one's own: what a pod asks for, and the line that proves the fabric carries the traffic."""
+"""Fabrics of clusters of one's own and of clouds' machines: what a pod asks for, and the line that proves the fabric."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,14 +17,30 @@ class Fabric(Row):
     interface: str
     transport_regex: str
     hcas: tuple[str, ...] = ()
-    pod_resources: Mapping[str, int] = field(default_factory=dict)
+    devices: tuple[str, ...] = ()
+    pod_resources: Mapping[str, int | str] = field(default_factory=dict)
     pod_resources_per_gpu: Mapping[str, int] = field(default_factory=dict)
+    of_machines: bool = False
+    pod_resource_per_device: str = ""
+    node_huge_pages_2mib: int = 0
+    rank_image: str = ""
+
+
+@cache
+def _rows() -> Mapping[str, Fabric]:
+    return named_rows(Fabric, "fabrics.toml")
 
 
 @cache
 def fabrics() -> Mapping[str, Fabric]:
-    """All known fabrics by name."""
-    return named_rows(Fabric, "fabrics.toml")
+    """The fabrics that a user can name, by name."""
+    return {name: row for name, row in _rows().items() if not row.of_machines}
+
+
+@cache
+def machine_fabrics() -> Mapping[str, Fabric]:
+    """The fabrics of clouds' machines, by the name that the machine tables use."""
+    return {name: row for name, row in _rows().items() if row.of_machines}
 
 
 def fabric(name: str) -> Fabric:

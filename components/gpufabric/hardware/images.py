@@ -15,6 +15,7 @@ class NcclTestsImage(Row):
 
     name: str
     all_reduce: str
+    pinned: str = ""
     mpirun: str | None = None
     sshd: bool | None = None
     python_3_11: bool | None = None

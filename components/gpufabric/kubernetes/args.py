@@ -36,9 +36,11 @@ class NodeGroupArgs(TypedDict):
     network_tier: NotRequired[str]
     """``best`` (default): GPUDirect or RDMA, or an error. ``standard``: Ethernet, asked for by name."""
     fabric: NotRequired[str]
-    """A named fabric of the table. Exactly one of ``fabric`` and ``profile``."""
+    """A named fabric of the table. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
+    machine_type: NotRequired[str]
+    """A cloud's machine of the table, whose fabric it is. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
     profile: NotRequired[FabricProfileArgs]
-    """The fabric said explicitly. Exactly one of ``fabric`` and ``profile``."""
+    """The fabric said explicitly. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
 
 
 class ValidationArgs(TypedDict):
@@ -47,7 +49,7 @@ class ValidationArgs(TypedDict):
     image: NotRequired[str]
     """The gate's own image, pinned: Python 3.11; for the ``mpi`` backend also mpirun, mpi4py and sshd. Required."""
     rank_image: NotRequired[str]
-    """Image of the ranks, pinned: nccl-tests, mpirun and sshd for ``nccl``. Default: ``image``; ``profile.image`` wins."""
+    """Image of the ranks, pinned: nccl-tests, mpirun, sshd for ``nccl``. Default: the machine's, else ``image``; ``profile.image`` wins."""
     backend: NotRequired[str]
     """``nccl`` (default): nccl-tests on GPUs. ``mpi``: between CPUs over TCP. ``torch``: not built yet."""
     floor_gbytes_per_s: NotRequired[float]

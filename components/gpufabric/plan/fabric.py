@@ -3,7 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpufabric.hardware import Accelerator, UnknownHardwareError, accelerator, accelerators, fabric, fabrics
+from gpufabric.hardware import (
+    Accelerator,
+    UnknownHardwareError,
+    accelerator,
+    accelerators,
+    fabric,
+    fabrics,
+    find_image,
+    machine,
+    machine_fabrics,
+)
 from gpufabric.spec import FabricProfile, NodeGroupSpec, Problem, dotted
 
 EXPLICIT = "an explicit profile"
@@ -13,21 +23,28 @@ _OF_THE_GATE = ("PYTHONPATH", "JOB_COMPLETION_INDEX")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFabric:
-    """The decided fabric of one group. ``resources`` are per pod; ``transport_regex`` is None where nothing proves it yet."""
+    """The decided fabric of one group.
+
+    ``resources`` are per pod. ``transport_regex`` is None where nothing proves it yet. ``devices``: RDMA devices of a node by
+    name or prefix (empty: no RDMA), ``devices_per_node`` of them where the number is known, else 0. ``rank_image``: the
+    group's own; ``table_image``: the machine table's, for a wish that names none.
+    """
 
     name: str
     tier: str
     interface: str
-    hcas: tuple[str, ...]
-    resources: Mapping[str, int]
+    devices: tuple[str, ...]
+    resources: Mapping[str, int | str]
     environment: Mapping[str, str]
     transport_regex: str | None
     rank_image: str | None
     source: str
+    devices_per_node: int = 0
+    table_image: str | None = None
 
     @property
     def rdma(self) -> bool:
-        return bool(self.hcas)
+        return bool(self.devices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +80,13 @@ def group_accelerators(group: NodeGroupSpec, path: str) -> GroupAccelerators | P
 
 def group_fabric(group: NodeGroupSpec, gpus: int, path: str) -> GroupFabric | Problem:
     """The fabric of a group, or why it cannot be had. Nothing is downgraded: a tier that does not fit is a problem."""
-    if group.fabric is not None and group.profile is not None:
-        return Problem(f"{path}.fabric", "fabric and profile say the same thing twice", "keep one of them")
+    said = [key for key in ("fabric", "machine_type", "profile") if getattr(group, key) is not None]
+    if len(said) > 1:
+        return Problem(f"{path}.{said[0]}", f"{' and '.join(said)} say the same thing twice", "keep one of them")
     if group.profile is not None:
         found: GroupFabric | Problem = _explicit(group.profile, gpus)
+    elif group.machine_type is not None:
+        found = _of_machine(group.machine_type, group.accelerators, path)
     elif group.fabric is not None:
         found = _named(group.fabric, gpus, path)
     else:
@@ -79,7 +99,7 @@ def group_fabric(group: NodeGroupSpec, gpus: int, path: str) -> GroupFabric | Pr
         fix = f"name a fabric that has it ({having})" if group.fabric else "list the adapters under profile.hcas"
         return Problem(f"{path}.network_tier", reason, f"{fix}, or write network_tier: standard")
     if group.network_tier == "standard" and found.tier == "best":
-        fix = "fabric: ethernet" if group.fabric else "leave profile.hcas out"
+        fix = "leave profile.hcas out" if group.profile else "fabric: ethernet"
         return Problem(
             f"{path}.network_tier", f"standard asks for ordinary Ethernet; {found.name} is RDMA", f"write best, or {fix}"
         )
@@ -118,7 +138,7 @@ def _named(name: str, gpus: int, path: str) -> GroupFabric | Problem:
         name=row.name,
         tier=row.tier,
         interface=row.interface,
-        hcas=row.hcas,
+        devices=row.hcas,
         resources={**row.pod_resources, **{key: each * gpus for key, each in row.pod_resources_per_gpu.items() if gpus}},
         environment=_environment(row.interface, row.hcas, gpus),
         transport_regex=row.transport_regex,
@@ -127,13 +147,44 @@ def _named(name: str, gpus: int, path: str) -> GroupFabric | Problem:
     )
 
 
+def _of_machine(name: str, accelerators: str, path: str) -> GroupFabric | Problem:
+    """The fabric of a cloud's machine: a pod asks for all its devices, since a fabric is measured with all of them."""
+    try:
+        row = machine(name)
+    except UnknownHardwareError as error:
+        return Problem(f"{path}.machine_type", str(error), "write one of these, or give an explicit profile")
+    if accelerators != f"{row.accelerator}:{row.accelerators}":
+        reason = f"{name} holds {row.accelerator}:{row.accelerators}, not {accelerators}"
+        return Problem(f"{path}.accelerators", reason, f"write {row.accelerator}:{row.accelerators}", str(row.provenance))
+    found = machine_fabrics()[row.fabric]
+    return GroupFabric(
+        name=found.name,
+        tier=found.tier,
+        interface=found.interface,
+        devices=found.devices,
+        devices_per_node=row.fabric_devices,
+        resources={**found.pod_resources, found.pod_resource_per_device: row.fabric_devices},
+        environment=_environment(found.interface, (), row.accelerators),
+        transport_regex=found.transport_regex,
+        rank_image=None,
+        table_image=pinned_image(found.rank_image),
+        source=f"{row.network_gbits_per_s} Gbit/s over {row.fabric_devices} devices: {row.provenance}",
+    )
+
+
+def pinned_image(repository: str) -> str | None:
+    """The image of ``repository`` with the tag of the image table; None where a fabric names none."""
+    row = find_image(repository) if repository else None
+    return f"{repository}:{row.pinned}" if row and row.pinned else None
+
+
 def _explicit(profile: FabricProfile, gpus: int) -> GroupFabric:
     tier = "best" if profile.hcas else "standard"
     return GroupFabric(
         name=EXPLICIT,
         tier=tier,
         interface=profile.interface,
-        hcas=tuple(profile.hcas),
+        devices=tuple(profile.hcas),
         resources=dict(profile.resources),
         environment={**_environment(profile.interface, tuple(profile.hcas), gpus), **profile.environment},
         transport_regex=fabric("infiniband" if profile.hcas else "ethernet").transport_regex,

@@ -9,6 +9,7 @@ from gpufabric.spec import Problem, ValidationSpec, dotted
 from gpufabric.validation.health_wish import Health, Rule, Xid
 
 XID = "xid-"
+HUGE_PAGES = "hugepages-2Mi"
 
 
 def health_problems(validation: ValidationSpec) -> list[Problem]:
@@ -35,22 +36,28 @@ def plan_health(
     """The section. Only what the wish needs: nodes without GPUs are held to no GPU rule. ``severities``: the user's own."""
     name, count = accelerators.accelerator.name, accelerators.count
     checks = health_checks()
-    links = find_nvlinks(name) if count else None
+    links = find_nvlinks(name) if count > 1 else None  # a lone GPU has nobody to link to
     hcas = find_hcas(fabric=fabric.name, accelerator=name, per_node=count) if fabric.rdma else None
     wish = Health(
         interface=fabric.interface,
         gpus=count,
         nvlinks_per_gpu=links.links_per_gpu if links else 0,
-        hcas=fabric.hcas,
-        hcas_per_node=hcas.hcas_per_node if hcas else 0,
+        hcas=fabric.devices,
+        hcas_per_node=fabric.devices_per_node or (hcas.hcas_per_node if hcas else 0),
         hca_gbits_per_s=hcas.rate_gbits_per_s if hcas else 0,
         shm_mib=checks["shm"].least_mib if profile.shared_memory else 0,
+        hugepages_mib=_mebibytes(profile.resources.get(HUGE_PAGES, "0Mi")),
         ecc_most_errors=checks["ecc"].most_errors if count else 0,
         xid_window_s=checks["xid"].window_s if count else 0,
         xids=_xids(severities) if count else {},
     )
     rules = {each: Rule(severities.get(each, checks[each].severity), checks[each].fix) for each in wish.wanted}
     return Health(**{**wish.__dict__, "rules": rules})
+
+
+def _mebibytes(quantity: int | str) -> int:
+    """``5120Mi`` as 5120: the tables write huge pages so."""
+    return int(str(quantity).removesuffix("Mi"))
 
 
 def _xids(severities: Mapping[str, str]) -> dict[str, Xid]:

@@ -6,8 +6,8 @@ from gpufabric.spec import NodeGroupSpec, Problem, ValidationSpec
 
 
 def rank_image(fabric: GroupFabric, wish: ValidationSpec) -> str:
-    """Where the ranks run: what the group says, else what is said for all groups, else the gate's own image."""
-    return fabric.rank_image or wish.rank_image or wish.image or ""
+    """Where the ranks run: what the group says, else what is said for all groups, else the table's or the gate's own image."""
+    return fabric.rank_image or wish.rank_image or fabric.table_image or wish.image or ""
 
 
 def image_problems(group: NodeGroupSpec, wish: ValidationSpec, path: str) -> list[Problem]:
@@ -28,7 +28,8 @@ def image_problems(group: NodeGroupSpec, wish: ValidationSpec, path: str) -> lis
         reason = f"{wish.image} has no Python 3.11: coordinator and judge run in it"
         fix = "name an image that has it, and write this one as validation.rank_image"
         problems.append(Problem("validation.image", reason, fix, str(known.provenance)))
-    known = find_image(of_ranks or wish.image or "")
+    from_table = group.machine_type is not None  # a machine's fabric brings its image
+    known = find_image(of_ranks or ("" if from_table else wish.image) or "")
     if wish.backend == "nccl" and known and known.sshd is False:
         reason = f"{of_ranks or wish.image} has no sshd: mpirun starts the ranks of the nccl backend over ssh"
         having = ", ".join(sorted(name for name, row in nccl_tests_images().items() if row.sshd))

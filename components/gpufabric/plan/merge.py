@@ -60,6 +60,14 @@ class Merge:
             if isinstance(where.get("requests"), dict):
                 asked = {key: value for key, value in limits.items() if key in where["requests"]}
                 self._put(where["requests"], asked, f"{path}.requests", as_text=True)
+            if any(key.startswith("hugepages-") for key in limits):
+                self._ask_for_cpu(where, f"{path}.requests")
+
+    def _ask_for_cpu(self, resources: dict[str, Any], path: str) -> None:
+        """Kubernetes refuses huge pages in a container that asks for neither cpu nor memory."""
+        requests = self._child(resources, "requests", path)
+        if not {"cpu", "memory"} & {*requests, *resources["limits"]}:
+            requests["cpu"] = "1"
 
     def environment(self, variables: Mapping[str, str]) -> None:
         """Environment of the container; a variable with the same name and value is already there."""

@@ -21,7 +21,7 @@ GPU_TAINT: Mapping[str, str] = {"key": "nvidia.com/gpu", "operator": "Exists", "
 class PodFabric:
     """What a pod needs to use the fabric; identical in the gate and in every job."""
 
-    resources: Mapping[str, int] = field(default_factory=dict)
+    resources: Mapping[str, int | str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     capabilities: tuple[str, ...] = ()
     shared_memory: bool = False

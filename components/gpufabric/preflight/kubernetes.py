@@ -128,7 +128,7 @@ def _count(group: GroupPlan, members: Sequence[Mapping[str, Any]], at: str) -> I
 def _capacity(group: GroupPlan, members: Sequence[Mapping[str, Any]], at: str) -> Iterator[Problem]:
     """A node that can never hold a rank pod: the scheduler would say so only after minutes."""
     for resource, count in group.profile.fabric.resources.items():
-        short = [node for node in members if _allocatable(node, resource) < count]
+        short = [node for node in members if _allocatable(node, resource) < _amount(count)]
         if short:
             reason = f"fewer than {count} of {resource} allocatable on {_listed(short)}"
             fix = "check the device plugin there (kubectl describe node), or the accelerators and fabric of the group"
@@ -154,7 +154,11 @@ def _local_images(
 
 def _allocatable(node: Mapping[str, Any], resource: str) -> float:
     """How much of a resource the node has to give. The API writes 1000 as ``1k``."""
-    match = _QUANTITY.fullmatch(str(node["status"].get("allocatable", {}).get(resource, 0)))
+    return _amount(node["status"].get("allocatable", {}).get(resource, 0))
+
+
+def _amount(quantity: object) -> float:
+    match = _QUANTITY.fullmatch(str(quantity))
     return float(match[1]) * _SUFFIXES[match[2]] if match else 0.0
 
 

@@ -1,7 +1,7 @@
 """Wishes about one group of equal nodes."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from pydantic import AfterValidator, Field
 
@@ -84,6 +84,8 @@ def _matches(pattern: re.Pattern[str], what: str, example: str) -> Any:
 Image = Annotated[str, _matches(_IMAGE, "an image reference", "registry.example/team/image:1.2")]
 Hca = Annotated[str, _matches(_HCA, "a host channel adapter", "mlx5_0, or mlx5 for all that begin so")]
 Interface = Annotated[str, _matches(_INTERFACE, "a network interface", "eth0")]
+GroupName = Annotated[str, AfterValidator(_name)]
+Accelerators = Annotated[str, AfterValidator(_accelerators)]
 DeviceCount = Annotated[WholeNumber, Field(ge=1, le=4096)]
 
 
@@ -105,17 +107,39 @@ class FabricProfile(Wish):
 class NodeGroupSpec(Wish):
     """A group of equal nodes of a cluster of one's own."""
 
-    name: Annotated[str, AfterValidator(_name)]
+    name: GroupName
     """Name of the group, part of the names of what is created for it: 1 to 20 of ``a-z``, ``0-9``, ``-``."""
     node_selector: Annotated[dict[str, str], AfterValidator(_selector)]
     """Labels that exactly this group's nodes have."""
-    accelerators: Annotated[str, AfterValidator(_accelerators)]
+    accelerators: Accelerators
     """``NAME:COUNT`` per node in SkyPilot's words, such as ``H100:8``; or ``cpu``."""
     nodes: Annotated[WholeNumber, Field(ge=1, le=5000)]
     """Number of nodes, exactly. 1 to 5,000 (the size Kubernetes is tested to)."""
     network_tier: Literal["best", "standard"] = "best"
     """``best``: GPUDirect or RDMA at the machine's full rate, or an error. ``standard``: Ethernet, asked for by name."""
     fabric: str | None = None
-    """A named fabric of the table. Exactly one of ``fabric`` and ``profile``."""
+    """A named fabric of the table. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
+    machine_type: str | None = None
+    """A cloud's machine of the table, whose fabric it is. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
     profile: FabricProfile | None = None
-    """The fabric said explicitly. Exactly one of ``fabric`` and ``profile``."""
+    """The fabric said explicitly. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
+
+
+class Named(Protocol):
+    """Something with a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=Named)
+
+
+def unique_names(groups: list[N]) -> list[N]:
+    """At least one group, and no name twice."""
+    if not groups:
+        raise ValueError("no node group; write at least one")
+    names = [group.name for group in groups]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"two groups are named {', '.join(twice)}; give every group a name of its own")
+    return groups

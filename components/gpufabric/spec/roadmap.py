@@ -17,7 +17,6 @@ _CLOUD_KEYS = {
     "tags": "no cloud resource is created that could carry a tag",
 }
 _CLOUD_GROUP_KEYS = {
-    "machine_type": "the machines exist; say what they hold with accelerators",
     "disk_tier": "the machines' disks exist",
     "capacity": "the machines exist",
 }

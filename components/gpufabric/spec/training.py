@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from gpufabric.spec.base import Wish
-from gpufabric.spec.node_group import NodeGroupSpec
+from gpufabric.spec.node_group import NodeGroupSpec, unique_names
 from gpufabric.spec.validation import ValidationSpec
 
 
@@ -33,19 +33,10 @@ class ClusterSpec(Wish):
     existing: ExistingCluster = ExistingCluster()
 
 
-def _unique(groups: list[NodeGroupSpec]) -> list[NodeGroupSpec]:
-    if not groups:
-        raise ValueError("no node group; write at least one")
-    names = [group.name for group in groups]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"two groups are named {', '.join(twice)}; give every group a name of its own")
-    return groups
-
-
 class GroupsSpec(Wish):
     """Node groups and their gate: what a stack asks for, wherever its cluster stands."""
 
-    node_groups: Annotated[list[NodeGroupSpec], AfterValidator(_unique)]
+    node_groups: Annotated[list[NodeGroupSpec], AfterValidator(unique_names)]
     """The groups, at least one; names are unique, no node matches two of them."""
     validation: ValidationSpec = Field(default_factory=ValidationSpec)
     """The gate of every group."""

@@ -1,0 +1,42 @@
+"""The whole wish on AWS: what stands under ``gpufabric:stack`` with ``cloud: aws``."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from gpufabric.spec.aws.cluster import EksClusterSpec
+from gpufabric.spec.aws.ids import Region, Zone
+from gpufabric.spec.aws.network import AwsNetworkSpec
+from gpufabric.spec.aws.node_group import EksNodeGroupSpec, Tags
+from gpufabric.spec.aws.storage import AwsFilesystemSpec, AwsStoreSpec
+from gpufabric.spec.base import Wish
+from gpufabric.spec.cloud import ApiAccess
+from gpufabric.spec.node_group import unique_names
+from gpufabric.spec.validation import ValidationSpec
+
+
+class AwsTrainingSpec(Wish):
+    """A training cluster on EKS."""
+
+    cloud: Literal["aws"]
+    orchestrator: Literal["kubernetes"] = "kubernetes"
+    region: Region
+    """Region, such as ``us-east-2``."""
+    zone: Zone
+    """Availability zone of the GPU nodes, such as ``us-east-2b``: EFA does not cross zones."""
+    api_access: ApiAccess
+    """Who may reach the Kubernetes API. There is no default."""
+    tags: Tags = Field(default_factory=dict)
+    """Tags of everything that is created. Default: none."""
+    network: AwsNetworkSpec = Field(default_factory=AwsNetworkSpec)
+    """The network. Default: a VPC of its own."""
+    cluster: EksClusterSpec = Field(default_factory=EksClusterSpec)
+    """The cluster. Default: one of its own."""
+    node_groups: Annotated[list[EksNodeGroupSpec], AfterValidator(unique_names)]
+    """The groups, at least one; names are unique."""
+    stores: dict[str, AwsStoreSpec] = Field(default_factory=dict)
+    """Buckets by name. Default: none."""
+    filesystems: dict[str, AwsFilesystemSpec] = Field(default_factory=dict)
+    """FSx for Lustre file systems by name. Default: none."""
+    validation: ValidationSpec = Field(default_factory=ValidationSpec)
+    """The gate of every group."""
