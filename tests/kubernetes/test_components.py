@@ -14,7 +14,7 @@ from pulumi_kubernetes.batch.v1 import Job
 from gpufabric.kubernetes import KubernetesNodeGroup, KubernetesTrainingStack, NcclValidation
 from gpufabric.kubernetes.nccl_validation import gate_plan
 from gpufabric.spec import SpecError
-from gpufabric.validation import contract
+from gpufabric.validation import contract, permissions
 from tests.kubernetes.mocked import VERDICT, Recording, Registered, run, verdicts
 from tests.spec.specs import CPU, H100
 
@@ -350,9 +350,14 @@ def test_service_and_network_policy_select_the_pods_of_the_gate() -> None:
 
 def test_the_coordinator_may_do_what_the_contract_says_and_no_more() -> None:
     recording, _ = gates()
-    assert recording.one("Role").inputs["rules"] == list(contract.NAMESPACE_RULES)
-    assert recording.one("ClusterRole").inputs["rules"] == list(contract.CLUSTER_RULES)
-    for rule in [*contract.NAMESPACE_RULES, *contract.CLUSTER_RULES]:
+    of_namespace, of_cluster = permissions.coordinator_in_namespace("train-verdict"), permissions.coordinator_in_cluster(1)
+    assert recording.one("Role").inputs["rules"] == of_namespace
+    assert recording.one("ClusterRole").inputs["rules"] == of_cluster
+    assert "pods/eviction" not in str(of_cluster), "nothing can have raised `run` yet"
+    assert [rule for rule in permissions.coordinator_in_cluster(2) if rule not in of_cluster] == [
+        {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]}
+    ]
+    for rule in [*of_namespace, *of_cluster]:
         assert "*" not in [*rule["verbs"], *rule["resources"], *rule["apiGroups"]]
         assert "secrets" not in rule["resources"]
 

@@ -9,6 +9,7 @@ import pytest
 from gpufabric.kubernetes import FabricGate, KubernetesTrainingStack, NcclValidation
 from gpufabric.spec import SpecError
 from gpufabric.validation import controller_contract as words
+from gpufabric.validation import permissions
 from tests.kubernetes.mocked import Recording, run
 from tests.spec.specs import CPU, H100, changed
 
@@ -62,11 +63,12 @@ def test_it_stands_where_the_coordinator_stands_with_the_same_files() -> None:
 
 def test_it_may_do_what_its_contract_says_and_no_more() -> None:
     recording = made()
-    assert recording.one("Role", "kept-controller-role").inputs["rules"] == list(words.NAMESPACE_RULES)
+    assert recording.one("Role", "kept-controller-role").inputs["rules"] == list(permissions.CONTROLLER_IN_NAMESPACE)
     events = recording.one("Role", "kept-controller-events-role").inputs
-    assert (events["metadata"]["namespace"], events["rules"]) == ("default", list(words.EVENTS_RULES))
-    assert recording.one("ClusterRole").inputs["rules"] == list(words.CLUSTER_RULES)
-    for rule in [*words.NAMESPACE_RULES, *words.CLUSTER_RULES, *words.EVENTS_RULES]:
+    assert (events["metadata"]["namespace"], events["rules"]) == ("default", list(permissions.CONTROLLER_EVENTS))
+    assert recording.one("ClusterRole").inputs["rules"] == list(permissions.CONTROLLER_IN_CLUSTER)
+    rules = (*permissions.CONTROLLER_IN_NAMESPACE, *permissions.CONTROLLER_IN_CLUSTER, *permissions.CONTROLLER_EVENTS)
+    for rule in rules:
         assert "*" not in [*rule["verbs"], *rule["resources"], *rule["apiGroups"]]
         assert "secrets" not in rule["resources"]
     for each in [*recording.of("RoleBinding"), *recording.of("ClusterRoleBinding")]:

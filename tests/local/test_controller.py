@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from gpufabric.validation.api import Api, ApiError, path
-from gpufabric.validation.contract import ANNOTATION_VALIDATION, LABEL_VALIDATED
-from gpufabric.validation.controller_contract import ANNOTATION_HOLD, METRICS_PORT, TAINT_HOLD
+from gpufabric.validation.contract import ANNOTATION_HOLD, ANNOTATION_VALIDATION, LABEL_VALIDATED, TAINT_HOLD
+from gpufabric.validation.controller_contract import METRICS_PORT
 from tests.local.conftest import LocalCluster, running_cluster
 from tests.local.gate_stack import NAMESPACE, GateStack, make_stack, send
 from tools.localcluster.lifecycle import existing

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gpufabric.plan import resolve_group
 from gpufabric.plan.gate import MOST_ALTERNATIVES, alternatives
 from gpufabric.spec import NodeGroupSpec, ValidationSpec
+from gpufabric.validation import contract
 from tests.spec.specs import CPU, H100, changed, plan_of
 
 Labels = Mapping[str, str]
@@ -125,7 +126,8 @@ def test_ranks_of_two_gates_do_not_repel_each_other() -> None:
 
 def test_gpu_nodes_are_tolerated_by_their_taint() -> None:
     taint = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
-    assert plan_of(H100).groups[0].gate.gate.rank_job["spec"]["template"]["spec"]["tolerations"] == [taint]
-    assert "tolerations" not in plan_of(CPU).groups[0].gate.gate.rank_job["spec"]["template"]["spec"]
+    hold = dict(contract.HOLD_TOLERATION)
+    assert plan_of(H100).groups[0].gate.gate.rank_job["spec"]["template"]["spec"]["tolerations"] == [taint, hold]
+    assert plan_of(CPU).groups[0].gate.gate.rank_job["spec"]["template"]["spec"]["tolerations"] == [hold]
     coordinator = plan_of(H100).groups[0].gate.coordinator_job_spec["template"]["spec"]
     assert "tolerations" not in coordinator, "the coordinator runs on an untainted node"

@@ -34,7 +34,7 @@ def fabric_part(template: Mapping[str, Any], container: str) -> dict[str, Any]:
     }
 
 
-# What the gate adds for itself: how its programs meet, where they lie, and NCCL's own report.
+# What the gate adds for itself: how its programs meet, where they lie, NCCL's own report, and the right to closed nodes.
 GATES_OWN_VOLUMES = {"shared", "key", "programs", "plan"}
 
 
@@ -47,11 +47,22 @@ def gate_part(group: GroupPlan) -> dict[str, Any]:
     part["environment"] = {key: value for key, value in part["environment"].items() if not is_gates_own(key)}
     for kind in ("mounts", "volumes"):
         part[kind] = {key: value for key, value in part[kind].items() if key not in GATES_OWN_VOLUMES}
+    part["tolerations"] = [each for each in part["tolerations"] if each != contract.HOLD_TOLERATION]
     return part
 
 
 def job_part(profile: PodProfile) -> dict[str, Any]:
     return fabric_part(profile.apply_to(copy.deepcopy(BARE))["template"], "main")
+
+
+@every_spec
+def test_ranks_may_stand_on_closed_nodes_and_jobs_may_not(spec: dict[str, Any]) -> None:
+    group = plan_of({**spec, "validation": {**spec["validation"], "hold": "taint"}}).groups[0]
+    ranks = group.gate.gate.rank_job["spec"]["template"]["spec"]["tolerations"]
+    assert contract.HOLD_TOLERATION in ranks
+    assert not [each for each in job_part(group.profile)["tolerations"] if each.get("key") in (None, contract.TAINT_HOLD)]
+    assert group.gate.gate.hold == "taint"
+    assert group.gate.trigger == plan_of(spec).groups[0].gate.trigger, "how nodes are closed is not what is validated"
 
 
 @every_spec
@@ -121,7 +132,8 @@ def test_an_annotation_of_the_fabric_reaches_gate_and_job_alike() -> None:
     gate = plan_gate(parts, "dev", group.gate.names)
     part = fabric_part(gate.gate.rank_job["spec"]["template"], "rank")
     assert part["annotations"] == job_part(profile)["annotations"] == {"k8s.v1.cni.cncf.io/networks": "rdma"}
-    assert part["tolerations"] == job_part(profile)["tolerations"] == [{"key": "a"}, {"key": "b"}]
+    assert job_part(profile)["tolerations"] == [{"key": "a"}, {"key": "b"}]
+    assert part["tolerations"] == [{"key": "a"}, {"key": "b"}, contract.HOLD_TOLERATION]
 
 
 def _parts_of(group: GroupPlan, profile: PodProfile) -> GateParts:

@@ -58,7 +58,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(*self.owner.errors[at])
         if at == REVIEWS:
             wanted = body["spec"]["resourceAttributes"]
-            name = f"{wanted['verb']} {wanted['resource']}"
+            part = f"/{wanted['subresource']}" if wanted.get("subresource") else ""
+            name = f"{wanted['verb']} {wanted['resource']}{part}"
             return self._send(201, {"status": {"allowed": name not in self.owner.denied}})
         return self._send(200, {"/version": self.owner.version, NODES: {"items": self.owner.nodes}}[at])
 

@@ -47,7 +47,7 @@ def test_a_healthy_cluster_has_what_it_needs(healthy: FakeCluster, tmp_path: Pat
 def test_nothing_is_changed(healthy: FakeCluster, tmp_path: Path) -> None:
     assert problems(healthy, CPU, tmp_path) == []
     assert {(method, at) for method, at, _ in healthy.asked} == {("GET", "/version"), ("POST", REVIEWS), ("GET", NODES)}
-    assert len([at for _, at, _ in healthy.asked if at == REVIEWS]) == 11, "a review asks, it makes nothing"
+    assert len([at for _, at, _ in healthy.asked if at == REVIEWS]) == 12, "a review asks, it makes nothing"
 
 
 def test_nobody_listens(tmp_path: Path) -> None:
@@ -167,11 +167,20 @@ def test_missing_permissions_are_listed(healthy: FakeCluster, tmp_path: Path) ->
 
 
 def test_a_gate_that_is_kept_running_needs_more(healthy: FakeCluster, tmp_path: Path) -> None:
-    healthy.denied = {"create deployments", "create validatingadmissionpolicies", "list pods"}
+    healthy.denied = {"create deployments", "create validatingadmissionpolicies", "patch leases"}
     assert problems(healthy, CPU, tmp_path) == []
     assert problems(healthy, changed(CPU, validation__keep=True), tmp_path) == [
-        f"{LACK} create deployments.apps, create validatingadmissionpolicies.admissionregistration.k8s.io, list pods; {ASK}"
+        (
+            f"{LACK} create deployments.apps, create validatingadmissionpolicies.admissionregistration.k8s.io, "
+            f"patch leases.coordination.k8s.io; {ASK}"
+        )
     ]
+
+
+def test_a_run_that_was_raised_may_drain(healthy: FakeCluster, tmp_path: Path) -> None:
+    healthy.denied = {"create pods/eviction"}
+    assert problems(healthy, CPU, tmp_path) == []
+    assert problems(healthy, changed(CPU, validation__run=2), tmp_path) == [f"{LACK} create pods/eviction; {ASK}"]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """A small Kubernetes API server in this process: real HTTP on loopback, objects in a dict, a script instead of kubelets.
 
-It knows what the gate's client uses: get, list by label, create, merge patch, server-side apply (as a merge), delete, pod
-logs, and the server's own wording for refusals. `stages` play one by one, each when the rank pods are listed; after the last
-one `kubelet` is called each time.
+It knows what the gate's client uses: get, list by label, create, merge patch, JSON patch, server-side apply (as a merge),
+delete, eviction, pod logs, and the server's own wording for refusals. `stages` play one by one, each when the rank pods are
+listed; after the last one `kubelet` is called each time.
 """
 
 import json
@@ -32,7 +32,7 @@ class Request:
     method: str
     path: str
     content_type: str
-    body: Json
+    body: Any
 
 
 class Cluster:
@@ -46,6 +46,8 @@ class Cluster:
         self.failures: list[tuple[int, str]] = []
         self.refuse_jobs = ""
         self.keep_pods = False
+        self.budgets: dict[str, str] = {}
+        self.at_patch: Callable[[Cluster, str], None] = lambda _cluster, _path: None
         self.stages: list[Callable[[Cluster], None]] = []
         self.kubelet: Callable[[Cluster], None] | None = None
         self.lock = threading.RLock()
@@ -105,11 +107,23 @@ class Cluster:
         self.put(
             f"/api/v1/namespaces/{NAMESPACE}/pods/{name}",
             {
-                "metadata": {"labels": {JOB_LABEL: job, INDEX_LABEL: str(index), **RANK_LABELS}},
+                "metadata": {"namespace": NAMESPACE, "labels": {JOB_LABEL: job, INDEX_LABEL: str(index), **RANK_LABELS}},
                 "spec": {"nodeName": node, "containers": [{"name": "rank", "image": "registry.local/gate:1"}]},
                 "status": {"phase": "Running" if node else "Pending", "containerStatuses": states, **status},
             },
         )
+
+    def tenant(self, name: str, node: str, *, controller: str = "ReplicaSet", **spec: Any) -> str:
+        """A user's pod on a node; its path. `controller` empty: nobody would start it again."""
+        at = f"/api/v1/namespaces/default/pods/{name}"
+        owners = [{"kind": controller, "name": "x", "controller": True}] if controller else []
+        self.put(at, {"metadata": {"namespace": "default", "ownerReferences": owners}, "spec": {"nodeName": node, **spec}})
+        return at
+
+    def taints(self, name: str) -> list[Json]:
+        """The taints of a node."""
+        found: list[Json] = self.objects[f"/api/v1/nodes/{name}"].get("spec", {}).get("taints", [])
+        return found
 
     def marks(self, name: str) -> tuple[str | None, Json | None]:
         """The validated label and the annotation of a node."""
@@ -145,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         query = {key: values[0] for key, values in parse_qs(parts.query).items()}
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        body: Json = json.loads(raw) if raw else {}
+        body: Any = json.loads(raw) if raw else {}
         with self.owner.lock:
             self.owner.requests.append(Request(self.command, parts.path, self.headers.get("Content-Type") or "", body))
             status, answer = self.answer(parts.path, query, body)
@@ -155,13 +169,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    def answer(self, path: str, query: dict[str, str], body: Json) -> tuple[int, Json | str]:
+    def answer(self, path: str, query: dict[str, str], body: Any) -> tuple[int, Json | str]:
         cluster = self.owner
         if cluster.failures:
             status, message = cluster.failures.pop(0)
             return refusal(status, message)
         names = path.strip("/").split("/")
-        kinds = ("nodes", "pods", "jobs", "configmaps", "events", "leases", "log")
+        kinds = ("nodes", "pods", "jobs", "configmaps", "events", "leases", "log", "eviction")
         resource = next(each for each in reversed(names) if each in kinds)
         verb = {"GET": "get" if path in cluster.objects else "list", "POST": "create", "PATCH": "patch", "DELETE": "delete"}[
             self.command
@@ -170,6 +184,7 @@ class _Handler(BaseHTTPRequestHandler):
             group = "batch" if resource == "jobs" else ""
             where = f'in the namespace "{NAMESPACE}"' if "namespaces" in names else "at the cluster scope"
             user = "system:serviceaccount:x:gate"
+            resource = "pods/eviction" if resource == "eviction" else resource
             return refusal(
                 403,
                 f'{resource} is forbidden: User "{user}" cannot {verb} resource "{resource}" in API group "{group}" {where}',
@@ -186,6 +201,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path.endswith(("nodes", "pods", "jobs")):
             if (
                 path.endswith("pods")
+                and path != ALL_PODS
                 and cluster.stages
                 and any("train-ranks" in each and "/jobs/" in each for each in cluster.objects)
             ):
@@ -206,6 +222,8 @@ class _Handler(BaseHTTPRequestHandler):
         return refusal(404, f"{path} not found")
 
     def post_object(self, path: str, _: dict[str, str], body: Json) -> tuple[int, Json]:
+        if path.endswith("/eviction"):
+            return self.evict(path.removesuffix("/eviction"), body)
         at = f"{path}/{body['metadata']['name']}"
         if at in self.owner.objects:
             return refusal(409, f"{at} already exists")
@@ -214,8 +232,20 @@ class _Handler(BaseHTTPRequestHandler):
         self.owner.put(at, body)
         return 201, body
 
-    def patch_object(self, path: str, _: dict[str, str], body: Json) -> tuple[int, Json]:
+    def evict(self, at: str, body: Json) -> tuple[int, Json]:
+        pod = self.owner.objects.get(at)
+        if pod is None or body["deleteOptions"]["preconditions"]["uid"] != pod["metadata"]["uid"]:
+            return refusal(404 if pod is None else 409, f"{at} is not there, or another one")
+        if at.rsplit("/", 1)[-1] in self.owner.budgets:
+            return refusal(429, self.owner.budgets[at.rsplit("/", 1)[-1]])
+        del self.owner.objects[at]
+        return 201, {"status": "Success"}
+
+    def patch_object(self, path: str, _: dict[str, str], body: Any) -> tuple[int, Json]:
         cluster = self.owner
+        cluster.at_patch(cluster, path)
+        if "json-patch" in self.headers["Content-Type"]:
+            return self.json_patch(path, body)
         if path not in cluster.objects:
             if "apply-patch" not in self.headers["Content-Type"]:
                 return refusal(404, f"{path} not found")
@@ -228,6 +258,24 @@ class _Handler(BaseHTTPRequestHandler):
         merge(cluster.objects[path], body)
         meta["resourceVersion"] = str(int(meta.get("resourceVersion", "0")) + 1)
         return 200, cluster.objects[path]
+
+    def json_patch(self, path: str, operations: list[Json]) -> tuple[int, Json]:
+        """RFC 6902 on members of objects: test, add, remove. All or nothing."""
+        if path not in self.owner.objects:
+            return refusal(404, f"{path} not found")
+        target = self.owner.objects[path]
+        for operation in operations:
+            *parents, last = operation["path"].strip("/").split("/")
+            parent = target
+            for name in parents:
+                parent = parent.setdefault(name, {})
+            if operation["op"] == "test" and parent.get(last) != operation["value"]:
+                return refusal(422, "the server rejected our request due to an error in our request")
+            if operation["op"] == "add":
+                parent[last] = operation["value"]
+            if operation["op"] == "remove":
+                del parent[last]
+        return 200, target
 
     def delete_object(self, path: str, _: dict[str, str], __: Json) -> tuple[int, Json]:
         cluster = self.owner

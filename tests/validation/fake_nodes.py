@@ -15,7 +15,18 @@ from tests.validation.fake_api import NAMESPACE, Cluster
 from tests.validation.printer import Sheet, healthy, last_row
 from tests.validation.samples import GATE
 
-QUICK = Pace(poll=0.005, nodes=0.0, log=0.0, image_grace=0.1, create_grace=0.1, judge_grace=0.15, removal=0.3, overtime=0.1)
+QUICK = Pace(
+    poll=0.005,
+    nodes=0.0,
+    log=0.0,
+    image_grace=0.1,
+    create_grace=0.1,
+    judge_grace=0.15,
+    removal=0.3,
+    overtime=0.1,
+    drain=0.01,
+    evict=0.05,
+)
 RUNNING: dict[str, Any] = {"running": {}}
 JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gpufabric.validation import contract
+from gpufabric.validation import contract, permissions
 from gpufabric.validation import controller_contract as words
 from gpufabric.validation.api import Api, ApiError
 from gpufabric.validation.controller import Controller, StartAnewError, keep, main
@@ -130,7 +130,7 @@ class Kept:
         return self.cluster.marks(name)[0]
 
     def hold(self, name: str) -> Json:
-        found: Json = json.loads(self.note(name).get(words.ANNOTATION_HOLD, "{}"))
+        found: Json = json.loads(self.note(name).get(contract.ANNOTATION_HOLD, "{}"))
         return found
 
     def said(self, node: str = "") -> list[str]:
@@ -576,9 +576,10 @@ def test_the_permissions_in_the_contract_are_those_in_use() -> None:
         used = {use(each.method, each.path) for each in kept.cluster.requests}
     finally:
         kept.cluster.close()
-    groups = (*words.NAMESPACE_RULES, *words.EVENTS_RULES)
+    groups = (*permissions.CONTROLLER_IN_NAMESPACE, *permissions.CONTROLLER_EVENTS)
     granted = {(verb, each, True) for rule in groups for each in rule["resources"] for verb in rule["verbs"]}
-    granted |= {(verb, each, False) for rule in words.CLUSTER_RULES for each in rule["resources"] for verb in rule["verbs"]}
+    cluster = permissions.CONTROLLER_IN_CLUSTER
+    granted |= {(verb, each, False) for rule in cluster for each in rule["resources"] for verb in rule["verbs"]}
     assert used <= granted
     # apply needs create; a node is read by listing, and `get` is what kubectl users expect beside it
     assert granted - used == {("create", "configmaps", True), ("get", "nodes", False)}

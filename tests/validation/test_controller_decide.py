@@ -13,18 +13,21 @@ from gpufabric.validation.controller_decide import (
     Action,
     Clear,
     Close,
+    Lock,
     Measure,
     Pend,
     Restore,
     Wanted,
     decide,
 )
-from gpufabric.validation.controller_state import Hold, Record, State
+from gpufabric.validation.controller_state import State
+from gpufabric.validation.records import Hold, Record
 
 NOW = 1_000_000.0
 TWO = Wanted(2, "f1")
 PASSED = Record("pass", "boot-1", "f1", NOW - 50)
 HELD = Hold(words.WHY_NOT_READY, "boot-1")
+BUSY = "it is busy with other pods, which are left alone"
 NO_PARTNER = "no idle node that is known good is there to measure it with; the next one that is free is used"
 
 
@@ -97,7 +100,7 @@ TABLE: dict[str, tuple[list[State], list[Action]]] = {
     "the only partner is in a run": ([good("a", running=True), new("b", running=True), new("c")], [Pend("c", NO_PARTNER)]),
     "the late node is busy": (
         [good("a"), new("c", busy=True)],
-        [Pend("c", "it is busy with other pods, which are left alone")],
+        [Pend("c", BUSY, words.WHY_BUSY)],
     ),
     "the late node is cordoned": ([good("a"), new("c", why_not="is cordoned")], [Pend("c", "it is cordoned")]),
     "a node that failed stays closed": ([good("a"), good("b", label="fail", record=replace(PASSED, outcome="fail"))], []),
@@ -126,7 +129,7 @@ TABLE: dict[str, tuple[list[State], list[Action]]] = {
         [new("a"), new("b", busy=True)],
         [
             Pend("a", "no node is known good, and other nodes of the group are busy; measured when they are idle"),
-            Pend("b", "it is busy with other pods, which are left alone"),
+            Pend("b", BUSY, words.WHY_BUSY),
         ],
     ),
     "the group failed, one was rebooted": (
@@ -170,6 +173,7 @@ STATES = st.lists(
         record=st.none() | RECORDS,
         hold=st.none() | HOLDS,
         busy=st.booleans(),
+        tainted=st.booleans(),
         running=st.booleans(),
         failed_pairs=st.integers(0, 2),
         member=st.sampled_from([True, True, True, False]),
@@ -224,11 +228,11 @@ def test_what_holds_in_any_situation(states: list[State], nodes: int) -> None:
             assert state.name in closed, "an open node has passed in this boot, and is Ready"
 
 
-@given(STATES, st.integers(1, 5))
-def test_it_comes_to_rest(states: list[State], nodes: int) -> None:
+@given(STATES, st.integers(1, 5), st.booleans())
+def test_it_comes_to_rest(states: list[State], nodes: int, taint: bool) -> None:
     """What is done once is not done again: no label flaps, no event is repeated, while the nodes stay as they are."""
-    wanted, now = Wanted(nodes, "f1"), states
-    for _ in range(4):
+    wanted, now = Wanted(nodes, "f1", taint), states
+    for _ in range(5):
         actions = decide(now, NOW, wanted)
         now = [after(state, actions) for state in now]
     assert [action for action in decide(now, NOW, wanted) if not isinstance(action, Measure)] == []
@@ -241,11 +245,13 @@ def after(state: State, actions: list[Action]) -> State:
             case Close(state.name, why, _):
                 state = replace(state, label="", hold=Hold(why, state.boot_id))
             case Restore(state.name):
-                state = replace(state, label="pass", hold=None)
+                state = replace(state, label="pass", hold=None, tainted=False)
             case Clear(state.name):
-                state = replace(state, hold=None)
-            case Pend(state.name, reason):
-                state = replace(state, hold=Hold(words.WHY_PENDING, state.boot_id, reason))
+                state = replace(state, hold=None, tainted=False)
+            case Lock(state.name):
+                state = replace(state, tainted=True)
+            case Pend(state.name, reason, why):
+                state = replace(state, hold=Hold(why, state.boot_id, reason))
             case Measure(names, _) if state.name in names:
                 state = replace(state, running=True)
     return state

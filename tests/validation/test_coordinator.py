@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from gpufabric.validation import contract, coordinator, nodes
+from gpufabric.validation import contract, coordinator, nodes, permissions
 from gpufabric.validation.api import Api
 from gpufabric.validation.judge import judge
 from gpufabric.validation.ranks import Pace
@@ -150,7 +150,18 @@ def test_pass(run: Run) -> None:
     assert set(verdict) == {
         *("version", "outcome", "reason", "fix", "stack", "group", "nodes", "backend", "collective", "ranks", "size_bytes"),
         *("busbw_gbytes_per_s", "algbw_gbytes_per_s", "latency_us", "floor_busbw_gbytes_per_s", "floor_source", "table"),
-        *("image", "run", "fingerprint", "stand_ins", "started_at", "finished_at", "findings", "pairs", "health"),
+        *(
+            "image",
+            "run",
+            "run_settled",
+            "fingerprint",
+            "stand_ins",
+            "started_at",
+            "finished_at",
+            "findings",
+            "pairs",
+            "health",
+        ),
     }
     assert (verdict["outcome"], verdict["nodes"], verdict["size_bytes"]) == ("pass", ["n0", "n1"], 1 << 24)
     assert [row[0] for row in verdict["table"]] == [row.size for row in GOOD.rows]
@@ -539,9 +550,9 @@ sys.exit(coordinator.main(os.environ, Api(sys.argv[1], None, dict)))
 def test_sigterm_while_recording_does_not_leave_half_a_record(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     real = nodes.mark
 
-    def mark(*arguments: Any) -> None:
+    def mark(*arguments: Any, **more: Any) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
-        real(*arguments)
+        real(*arguments, **more)
 
     monkeypatch.setattr("gpufabric.validation.coordinator.nodes.mark", mark)
     code, text = run.go(starting, running, judged(GOOD))
@@ -566,7 +577,7 @@ def test_the_permissions_in_the_contract_are_those_in_use(run: Run) -> None:
         used.add((verb[request.method], "pods/log" if resource == "log" else resource))
     granted = {
         (verb, resource)
-        for rule in (*contract.NAMESPACE_RULES, *contract.CLUSTER_RULES)
+        for rule in (*permissions.coordinator_in_namespace("train-verdict"), *permissions.coordinator_in_cluster(1))
         for verb in rule["verbs"]
         for resource in rule["resources"]
     }

@@ -57,17 +57,19 @@ class ValidationArgs(TypedDict):
     max_size: NotRequired[str]
     """Largest message, the one that is judged, 1K to 64G. Default: 8G for ``nccl``, 64M for ``mpi``."""
     run: NotRequired[int]
-    """Raise it to validate again, 1 to 1,000,000. Default: 1."""
+    """Raise it to validate again, 1 to 1,000,000; only a raise drains nodes that are busy. Default: 1."""
     wait: NotRequired[bool]
     """Wait for nodes that are not Ready. Default: true. ``false``: fewer nodes than asked give the outcome pending."""
     health: NotRequired[dict[str, str]]
     """How bad a finding of stage 0 is: fatal, warning; by check or XID (``xid-63``, also ignore). Default: the table's."""
     nodes_minutes: NotRequired[float]
-    """How long to wait for the nodes, 0.1 to 1,440 minutes. Default: 15."""
+    """How long to wait for the nodes, Ready and drained, 0.1 to 1,440 minutes. Default: 15."""
     start_minutes: NotRequired[float]
     """How long image pull and start of the ranks may take, 0.1 to 1,440 minutes. Default: 15."""
     benchmark_minutes: NotRequired[float]
     """How long the sweep may take, 0.1 to 1,440 minutes. Default: 10."""
+    hold: NotRequired[str]
+    """How a node stays closed: ``label`` (default), or ``taint``: also tainted ``gpufabric.dev/hold:NoSchedule``."""
     keep: NotRequired[bool]
     """Keep the gate running: nodes that join, reboot or are replaced are validated and opened without an up. Default: false."""
     single_node_ok: NotRequired[bool]

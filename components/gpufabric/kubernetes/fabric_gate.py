@@ -14,7 +14,7 @@ from gpufabric.kubernetes.args import FabricGateArgs
 from gpufabric.plan import resolve_gate
 from gpufabric.plan.controller import plan_controller
 from gpufabric.spec import GateSpec, SpecError
-from gpufabric.validation import controller_contract
+from gpufabric.validation import controller_contract, permissions
 
 _MANAGED = {"app.kubernetes.io/managed-by": "pulumi"}
 
@@ -66,11 +66,11 @@ class FabricGate(ComponentResource):
         account = ServiceAccount(f"{self._name}-controller-account", metadata=self._meta(names.controller), opts=child)
         made: list[Any] = [account]
         for part, metadata, rules in (
-            ("role", self._meta(names.controller), controller_contract.NAMESPACE_RULES),
+            ("role", self._meta(names.controller), permissions.CONTROLLER_IN_NAMESPACE),
             (
                 "events-role",
                 self._meta(names.controller_cluster_role, controller_contract.EVENTS_NAMESPACE),
-                controller_contract.EVENTS_RULES,
+                permissions.CONTROLLER_EVENTS,
             ),
         ):
             made += [
@@ -88,7 +88,7 @@ class FabricGate(ComponentResource):
             ClusterRole(
                 f"{self._name}-controller-cluster-role",
                 metadata=metadata,
-                rules=list(controller_contract.CLUSTER_RULES),
+                rules=list(permissions.CONTROLLER_IN_CLUSTER),
                 opts=child,
             )
         )

@@ -14,7 +14,7 @@ from gpufabric.kubernetes.args import NcclValidationArgs
 from gpufabric.plan import GatePlan, resolve_gate
 from gpufabric.plan.gate import coordinator_labels, rank_labels
 from gpufabric.spec import GateSpec, SpecError
-from gpufabric.validation import contract
+from gpufabric.validation import contract, permissions
 
 
 class NcclValidation(ComponentResource):
@@ -68,7 +68,10 @@ class NcclValidation(ComponentResource):
         subject = {"kind": "ServiceAccount", "name": names.account, "namespace": names.namespace}
         account = ServiceAccount(f"{self._name}-account", metadata=self._meta(names.account), opts=self._child)
         role = Role(
-            f"{self._name}-role", metadata=self._meta(names.account), rules=list(contract.NAMESPACE_RULES), opts=self._child
+            f"{self._name}-role",
+            metadata=self._meta(names.account),
+            rules=permissions.coordinator_in_namespace(names.verdict),
+            opts=self._child,
         )
         binding = RoleBinding(
             f"{self._name}-role-binding",
@@ -81,7 +84,7 @@ class NcclValidation(ComponentResource):
         cluster_role = ClusterRole(
             f"{self._name}-cluster-role",
             metadata=cluster_meta,
-            rules=list(contract.CLUSTER_RULES),
+            rules=permissions.coordinator_in_cluster(self._plan.gate.run),
             opts=ResourceOptions(parent=self),
         )
         cluster_binding = ClusterRoleBinding(

@@ -96,7 +96,7 @@ def _node_policy(names: GateNames, node_selector: Mapping[str, str]) -> dict[str
     The labels that select the group are kept too, also where they lie below our prefix: the gate does not move nodes.
     """
     accounts = [f"system:serviceaccount:{names.namespace}:{account}" for account in (names.account, names.controller)]
-    prefix, taint = controller_contract.LABEL_PREFIX, controller_contract.TAINT_HOLD
+    prefix, taint = controller_contract.LABEL_PREFIX, contract.TAINT_HOLD
     own_label = f"k.startsWith('{prefix}') && !(k in {_cel(sorted(node_selector))})"
     foreign = f".filter(t, t.key != '{taint}')"
     return {

@@ -69,11 +69,13 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
         rank_job=_rank_job(parts, names, deadlines, image),
         stand_ins=_stand_ins(parts),
         health=parts.health,
+        hold=parts.validation.hold,
     )
     coordinator = _coordinator_job_spec(parts, names, deadlines)
     # Not the advice of node health: a release that words it anew must not run every passed gate again. Nor what holds for
-    # late nodes only.
-    decisive = replace(draft, run=0, single_node_ok=False, health=parts.health.without_advice() if parts.health else None)
+    # late nodes only, nor how nodes are closed.
+    advised = parts.health.without_advice() if parts.health else None
+    decisive = replace(draft, run=0, single_node_ok=False, hold="label", health=advised)
     fingerprint = _hash([parts.group.accelerators, decisive.to_dict(), _without_place(coordinator)])
     trigger = _hash([fingerprint, parts.validation.run])
     # The same wish finds its own Job again after a killed `up`; another wish gets another name, which removes the first.
@@ -177,6 +179,7 @@ def _rank_job(parts: GateParts, names: GateNames, deadlines: Deadlines, image: s
     }
     merge = Merge.of(template, contract.CONTAINER_RANK)
     merge_fabric(merge, parts.profile.fabric)
+    merge.tolerations((contract.HOLD_TOLERATION,))  # whatever the hold is: a drain taints too
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",

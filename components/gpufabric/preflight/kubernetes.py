@@ -9,6 +9,7 @@ from gpufabric.plan import GroupPlan, StackPlan
 from gpufabric.preflight.kubeconfig import KubeconfigError, connect
 from gpufabric.spec import Problem, SpecError
 from gpufabric.validation.api import Api, ApiError, path
+from gpufabric.validation.permissions import may_drain
 
 _OLDEST = (1, 31)  # Job successPolicy is on by default since 1.31 (Kubernetes documentation, Jobs)
 _NEEDED: Sequence[tuple[str, str, str]] = (
@@ -23,15 +24,16 @@ _NEEDED: Sequence[tuple[str, str, str]] = (
     ("rbac.authorization.k8s.io", "clusterroles", "create"),
     ("rbac.authorization.k8s.io", "clusterrolebindings", "create"),
     ("", "nodes", "patch"),  # nobody can grant the coordinator what he has not himself
+    ("", "pods", "list"),
 )
+_NEEDED_TO_DRAIN = ("", "pods/eviction", "create")
 _NEEDED_TO_KEEP: Sequence[tuple[str, str, str]] = (
     ("apps", "deployments", "create"),
     ("admissionregistration.k8s.io", "validatingadmissionpolicies", "create"),
     ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", "create"),
     ("coordination.k8s.io", "leases", "patch"),
-    ("", "pods", "list"),
 )
-"""For the controller, where the gate is kept running; the last two are granted to it, so one must have them himself."""
+"""For the controller, where the gate is kept running; the last one is granted to it, so one must have it himself."""
 _CLUSTER = "cluster.existing"
 _IMAGES_LISTED = 50  # a node lists no more of its images (kubelet configuration, nodeStatusMaxImages): then nobody knows
 _QUANTITY = re.compile(r"([0-9.]+)([a-zA-Z]*)")
@@ -49,7 +51,7 @@ def preflight_kubernetes(plan: StackPlan) -> None:
         raise SpecError([_unreachable(error)]) from None
     problems = [*_old(version)]
     try:
-        problems += _permissions(api, keep=any(group.keep for group in plan.groups))
+        problems += _permissions(api, plan.groups)
         nodes = api.list(path("nodes"))
     except ApiError as error:
         raise SpecError([*problems, _refused(error) if error.missing_permission else _unreachable(error)]) from None
@@ -95,11 +97,14 @@ def _old(version: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem(_CLUSTER, reason, "upgrade the cluster", "Kubernetes, Job successPolicy, 2024-08")
 
 
-def _permissions(api: Api, *, keep: bool) -> Iterator[Problem]:
+def _permissions(api: Api, groups: Sequence[GroupPlan]) -> Iterator[Problem]:
     at = path("selfsubjectaccessreviews", group="authorization.k8s.io")
     missing = []
-    for group, resource, verb in (*_NEEDED, *(_NEEDED_TO_KEEP if keep else ())):
-        attributes = {"group": group, "resource": resource, "verb": verb}
+    needed = [*_NEEDED, *(_NEEDED_TO_KEEP if any(group.keep for group in groups) else ())]
+    needed += [_NEEDED_TO_DRAIN] if any(may_drain(group.gate.gate.run) for group in groups) else []
+    for group, resource, verb in needed:
+        kind, _, part = resource.partition("/")
+        attributes = {"group": group, "resource": kind, "subresource": part, "verb": verb}
         review = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SelfSubjectAccessReview",

@@ -45,18 +45,21 @@ class ValidationSpec(Wish):
     max_size: Annotated[str, AfterValidator(_size)] | None = None
     """Largest message, the one that is judged. Default 8G for ``nccl``, 64M for ``mpi``."""
     run: Annotated[WholeNumber, Field(ge=1, le=1_000_000)] = 1
-    """Raise it to validate again."""
+    """Raise it to validate again. Only a raise drains nodes that are busy: their pods are evicted."""
     wait: bool = True
     """Wait for nodes that are not Ready (then fail). ``false``: fewer nodes than asked are normal, the verdict is pending."""
     health: dict[str, Literal["fatal", "warning", "ignore"]] = Field(default_factory=dict)
     """How bad a finding of stage 0 is, where the table is not right for you: by check (``hca_state: warning``) or by XID
     (``xid-63: fatal``, ``xid-13: ignore``). A check is never ignored, only a code is. Default: the table's severities."""
     nodes_minutes: Minutes = 15
-    """How long to wait for the nodes, minutes."""
+    """How long to wait for the nodes, until they are Ready and, where ``run`` was raised, drained; minutes."""
     start_minutes: Minutes = 15
     """How long image pull and start of the ranks may take, minutes; vendor images hold 10 GB and more."""
     benchmark_minutes: Minutes = 10
     """How long the sweep may take, minutes; a hang ends here."""
+    hold: Literal["label", "taint"] = "label"
+    """How a node stays closed until it passes. ``label``: jobs with the pod profile ask for the label ``pass``. ``taint``: also
+    tainted ``gpufabric.dev/hold:NoSchedule``, which keeps all pods off; DaemonSets that closed nodes need must tolerate it."""
     keep: bool = False
     """Keep the gate running: nodes that join, reboot or are replaced are validated and opened without an ``up``."""
     single_node_ok: bool = False

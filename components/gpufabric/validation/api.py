@@ -13,12 +13,13 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 Json = dict[str, Any]
+Body = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 _FORBIDDEN: Final = re.compile(
     r"cannot (?P<verb>\S+) resource \"(?P<resource>[^\"]+)\" in API group \"(?P<group>[^\"]*)\""
@@ -138,6 +139,25 @@ class Api:
         """JSON merge patch (RFC 7386): null removes a key."""
         return self._json("PATCH", at, {"fieldManager": field_manager}, body, "application/merge-patch+json")
 
+    def json_patch(self, at: str, operations: Sequence[Mapping[str, Any]], field_manager: str = "") -> Json:
+        """JSON patch (RFC 6902). 409 or 422 where one of its tests failed: read again."""
+        return self._json("PATCH", at, {"fieldManager": field_manager}, operations, "application/json-patch+json")
+
+    def evict(self, namespace: str, pod: str, uid: str) -> ApiError | None:
+        """Ask for a pod's eviction, once; the error where it is refused (429: by a disruption budget). It ends in its time.
+
+        The UID keeps a pod that has taken the name meanwhile from being evicted in its place.
+        """
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": pod, "namespace": namespace},
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        url = f"{self.server}{path('pods', pod, namespace=namespace, sub='eviction')}"
+        answer, _ = self._attempt("POST", url, json.dumps(body).encode(), _JSON, self.timeout_s)
+        return answer if isinstance(answer, ApiError) else None
+
     def delete(self, at: str, *, propagation: str = "Background") -> bool:
         """Delete one object; False if there was none. `propagation`: Background | Foreground | Orphan."""
         try:
@@ -162,7 +182,7 @@ class Api:
         method: str,
         at: str,
         query: Mapping[str, str] | None = None,
-        body: Mapping[str, Any] | None = None,
+        body: Body | None = None,
         content_type: str = _JSON,
     ) -> Json:
         raw = self._send(method, at, query or {}, body, content_type)
@@ -174,7 +194,7 @@ class Api:
             raise ApiError(f"{method} {at}", 0, "NotJson", "the server did not answer with an object")
         return answer
 
-    def _send(self, method: str, at: str, query: Mapping[str, str], body: Mapping[str, Any] | None, content_type: str) -> bytes:
+    def _send(self, method: str, at: str, query: Mapping[str, str], body: Body | None, content_type: str) -> bytes:
         asked = urllib.parse.urlencode({key: value for key, value in query.items() if value})
         url = f"{self.server}{at}{f'?{asked}' if asked else ''}"
         data = None if body is None else json.dumps(body, separators=(",", ":")).encode()

@@ -22,6 +22,17 @@ LABEL_VALIDATED: Final = "gpufabric.dev/validated"
 """Node label: pass | fail | unknown. Only `pass` opens the node; no label = not validated. Written by the coordinator only."""
 ANNOTATION_VALIDATION: Final = "gpufabric.dev/validation"
 """Node annotation, JSON: outcome, stack, group, busbw_gbytes_per_s, floor_busbw_gbytes_per_s, at, fingerprint, boot_id."""
+ANNOTATION_HOLD: Final = "gpufabric.dev/hold"
+"""Node annotation, JSON, while a node is kept closed: why, reason, at, boot_id; outcome where it waits to be measured."""
+TAINT_HOLD: Final = "gpufabric.dev/hold"
+"""The hold's second lock: the only taint that the gate's accounts set or take away."""
+HOLD_TAINT: Final[Mapping[str, str]] = {"key": TAINT_HOLD, "effect": "NoSchedule"}
+HOLD_TOLERATION: Final[Mapping[str, str]] = {"key": TAINT_HOLD, "operator": "Exists", "effect": "NoSchedule"}
+"""Of rank pods and of every DaemonSet that a closed node needs; never of a job."""
+HOLDS: Final = ("label", "taint")
+"""How a node is closed: without the label `pass` alone, or tainted as well."""
+WHY_DRAINING: Final = "draining"
+"""In ANNOTATION_HOLD: closed to be drained; `label` and `tainted` say how it was before."""
 LABEL_JOB: Final = "batch.kubernetes.io/job-name"
 """Kubernetes' own label on the pods of a Job."""
 FIELD_MANAGER: Final = "gpufabric-gate"
@@ -31,8 +42,8 @@ CONTAINER_JUDGE: Final = "judge"
 EVENT_REASON_PROGRESS: Final = "GateProgress"
 VERDICT_KEY: Final = "verdict.json"
 OUTPUT_KEY: Final = "output.txt"
-OUTCOMES: Final = ("pass", "fail", "unknown", "pending")
-EXIT_CODES: Final[Mapping[str, int]] = {"pass": 0, "pending": 0, "fail": 2, "unknown": 3}
+OUTCOMES: Final = ("pass", "fail", "unknown", "pending", "deferred")
+EXIT_CODES: Final[Mapping[str, int]] = {"pass": 0, "pending": 0, "deferred": 0, "fail": 2, "unknown": 3}
 """The coordinator's exit code for each outcome; a non-zero code makes `pulumi up` fail."""
 TERMINATION_MESSAGE_BYTES: Final = 4096
 """The kubelet keeps this much of a termination message (Kubernetes documentation, Determine the Reason for Pod Failure)."""
@@ -92,18 +103,6 @@ MEETING_PORT: Final = 29500  # torch.distributed's own default; one higher insid
 PAIR_ROUNDS: Final = 3
 LEAST_NODES_FOR_PAIRS: Final = 3  # of two nodes the group's own run is the pair
 _PAIR_START_SECONDS: Final = 180
-
-# --- permissions ---
-NAMESPACE_RULES: Final = (
-    {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "list", "create", "delete"]},
-    {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
-    {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
-    {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "patch"]},
-    {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
-)
-"""Rules of the coordinator's Role in its namespace: exactly what it calls (server-side apply needs create and patch)."""
-CLUSTER_RULES: Final = ({"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "patch"]},)
-"""Rules of the coordinator's ClusterRole: nodes are not namespaced."""
 
 
 def labels(group: str, component: str) -> dict[str, str]:
@@ -191,6 +190,7 @@ class Gate:
     health: health_wish.Health | None = None  # stage 0; None: a plan of an older version, no node is held to anything
     inside: inside_wish.Inside | None = None  # stage 1; None: it does not run
     single_node_ok: bool = False  # the controller may open a late node after stages 0 and 1 alone
+    hold: str = "label"  # of HOLDS; how nodes are closed is no part of what is validated
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object that `parse` reads back to an equal Gate."""
@@ -269,6 +269,9 @@ class _GateReader(Reader):
         if selector is not None and (not selector or not all(isinstance(v, str) for v in selector.values())):
             self.problems.append("node_selector: must map at least one label to a string")
         stand_ins = self.take(raw, "stand_ins", list, "") if "stand_ins" in raw else []
+        hold = self.text(raw, "hold", "") if "hold" in raw else "label"
+        if hold and hold not in HOLDS:
+            self.problems.append(f"hold: {hold!r} is not one of {', '.join(HOLDS)}")
         return Gate(
             **{key: self.text(raw, key, "") for key in ("stack", "group", "namespace", "fingerprint", "image")},
             nodes=self.number(raw, "nodes", ""),
@@ -283,6 +286,7 @@ class _GateReader(Reader):
             health=health_wish.read(self, self.take(raw, "health", dict, "") or {}) if raw.get("health") is not None else None,
             inside=inside_wish.read(self, self.take(raw, "inside", dict, "") or {}) if raw.get("inside") is not None else None,
             single_node_ok=bool(self.take(raw, "single_node_ok", bool, "")) if "single_node_ok" in raw else False,
+            hold=hold,
         )
 
     def expectation(self, raw: Mapping[str, Any]) -> Expectation:

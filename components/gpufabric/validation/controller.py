@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from gpufabric.validation import contract, controller_run, controller_settle, leftovers, nodes
+from gpufabric.validation import busy, contract, controller_run, controller_settle, leftovers, nodes
 from gpufabric.validation import controller_contract as words
 from gpufabric.validation import controller_state as state
 from gpufabric.validation.api import Api, ApiError, Json, path
@@ -25,6 +25,7 @@ from gpufabric.validation.controller_decide import (
     Action,
     Clear,
     Close,
+    Lock,
     Measure,
     Pend,
     Restore,
@@ -42,9 +43,7 @@ from gpufabric.validation.ranks import Pace
 
 POLL_SECONDS: Final = 3.0
 BUSY_SECONDS: Final = 15.0  # between listings of all pods, while a node needs a partner; who is idle is confirmed before a run
-MOST_LOOKUPS: Final = 16  # nodes whose pods are asked for one by one; of more, all pods are listed
 STALE_SECONDS: Final = 180.0  # a request that is tried five times takes 80
-_ALIVE: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
 
 class StartAnewError(Exception):
@@ -67,9 +66,9 @@ class Controller:
     ) -> None:
         self.api, self.gate, self.name, self.owner, self.pace, self.metrics = api, gate, name, owner, pace, metrics
         self.busy_s, self.busy_at, self.busy = busy_s, -math.inf, set[str]()
-        self.marks = Marks(api, name)
+        self.marks = Marks(api, name, taint=gate.hold == "taint")
         self.runs: list[Run] = []
-        self.wanted = Wanted(gate.nodes, gate.fingerprint)
+        self.wanted = Wanted(gate.nodes, gate.fingerprint, gate.hold == "taint")
         self.resources = state.device_resources(gate.rank_job)
         self.waits_for = ""
 
@@ -121,13 +120,15 @@ class Controller:
                 self.marks.close(raw[node], why, reason)
             case Restore(node):
                 self.marks.restore(raw[node])
-            case Pend(node, reason):
-                self.marks.pend(raw[node], reason)
+            case Pend(node, reason, why):
+                self.marks.pend(raw[node], why, reason)
+            case Lock(node):
+                self.marks.lock(raw[node])
             case Clear(node):
                 self.marks.clear(raw[node])
             case Measure(names, partner):
-                if busy := self._busy_now(names):
-                    self.busy |= busy  # it came a moment ago; the next look decides anew
+                if found := self._busy_now(names):
+                    self.busy |= found  # it came a moment ago; the next look decides anew
                     return
                 self._measure(action, raw)
                 for name in names:
@@ -149,23 +150,21 @@ class Controller:
     def _busy(self) -> set[str]:
         """Nodes with other pods on them, as of the last few seconds."""
         if time.monotonic() - self.busy_at >= self.busy_s:
-            self.busy = state.busy_nodes(self.api.each(path("pods"), fields=_ALIVE), self.gate.namespace)
+            pods = self.api.each(path("pods"), fields=busy.ALIVE)
+            self.busy = {pod.node for pod in busy.occupants(pods, self.gate.namespace)}
             self.busy_at = time.monotonic()
         return self.busy
 
     def _busy_now(self, names: Sequence[str]) -> set[str]:
         """Those of the nodes that have other pods on them at this moment."""
-        wheres = [f"spec.nodeName={name}," for name in names] if len(names) <= MOST_LOOKUPS else [""]
-        found: set[str] = set()
-        for where in wheres:
-            found |= state.busy_nodes(self.api.each(path("pods"), fields=where + _ALIVE), self.gate.namespace)
-        return found & set(names)
+        return {pod.node for pod in busy.on(self.api, names, self.gate.namespace)}
 
-    def _states(self, raw: Mapping[str, Json], busy: set[str]) -> list[state.State]:
+    def _states(self, raw: Mapping[str, Json], occupied: set[str]) -> list[state.State]:
         running = {name for run in self.runs for name in run.what.nodes}
         selector = self.gate.node_selector
         return [
-            state.of(each, selector, self.resources, busy=name in busy, running=name in running) for name, each in raw.items()
+            state.of(each, selector, self.resources, busy=name in occupied, running=name in running)
+            for name, each in raw.items()
         ]
 
     def _coordinator(self) -> str:

@@ -19,12 +19,17 @@ RETRY_SECONDS: Final = 600.0
 """An outcome `unknown` proves nothing, so it is tried again after this; `fail` stays until a reboot, a repair or an `up`."""
 
 
+_UNTESTED: Final = (words.WHY_NOT_READY, words.WHY_RESERVED)
+"""Closed for these, a node opens again untested: nothing was found against it."""
+
+
 @dataclass(frozen=True)
 class Wanted:
-    """What the group should be: nodes asked for, and the fingerprint of what is validated."""
+    """What the group should be: nodes asked for, the fingerprint of what is validated, whether closed nodes are tainted."""
 
     nodes: int
     fingerprint: str
+    taint: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,10 +50,18 @@ class Restore:
 
 @dataclass(frozen=True)
 class Pend:
-    """Say on the node why it waits; only when that is news."""
+    """Say on the node why it waits; only when that is news. `why`: words.WHY_PENDING or WHY_BUSY."""
 
     node: str
     reason: str
+    why: str = words.WHY_PENDING
+
+
+@dataclass(frozen=True)
+class Lock:
+    """Taint a closed node that has no taint: it joined without, or somebody took it away."""
+
+    node: str
 
 
 @dataclass(frozen=True)
@@ -66,7 +79,7 @@ class Measure:
     partner: str = ""
 
 
-Action = Close | Restore | Pend | Clear | Measure
+Action = Close | Restore | Pend | Lock | Clear | Measure
 
 
 def decide(states: Sequence[State], now: float, wanted: Wanted) -> list[Action]:
@@ -98,11 +111,11 @@ def _close_or_open(state: State, wanted: Wanted) -> Action | None:
             return Close(state.name, words.WHY_NOT_READY, "it is not Ready")
         if not state.proven:
             return Close(state.name, words.WHY_UNPROVEN, _unproven(state))
-        return Clear(state.name) if state.hold is not None else None
-    held = state.hold is not None and state.hold.why == words.WHY_NOT_READY and state.hold.boot_id == state.boot_id
+        return Clear(state.name) if state.hold is not None or state.tainted else None
+    held = state.hold is not None and state.hold.why in _UNTESTED and state.hold.boot_id == state.boot_id
     if not state.label and held and state.ready and not state.running and state.proven and _same_yardstick(state, wanted):
         return Restore(state.name)
-    return None
+    return Lock(state.name) if wanted.taint and not state.tainted else None
 
 
 def _unproven(state: State) -> str:
@@ -131,7 +144,7 @@ def _measure(members: Sequence[State], needy: Sequence[State], wanted: Wanted) -
     room = MOST_RUNS - sum(state.running for state in members if state.label != "pass")
     for state in sorted(needy, key=lambda each: each.name):
         if state.why_not or state.busy:
-            yield from _pend(state, f"it {state.why_not or 'is busy with other pods, which are left alone'}")
+            yield from _not_now(state)
         elif free and room > 0:
             room -= 1
             partner = free.pop(0).name
@@ -159,8 +172,9 @@ def _whole_group(members: Sequence[State], needy: Sequence[State], wanted: Wante
     judged = sorted(state.name for state in members if state.ready and state not in needy)
     for state in needy:
         if state.why_not or state.busy:
-            reason = f"it {state.why_not or 'is busy with other pods, which are left alone'}"
-        elif judged:
+            yield from _not_now(state)
+            continue
+        if judged:
             reason = f"no node is known good, and {', '.join(judged[:4])} did not pass: repair, then run `pulumi up`"
         elif len(usable) > wanted.nodes:
             reason = f"no node is known good, and {len(usable)} nodes are there where {wanted.nodes} are asked for"
@@ -171,7 +185,14 @@ def _whole_group(members: Sequence[State], needy: Sequence[State], wanted: Wante
         yield from _pend(state, reason)
 
 
-def _pend(state: State, reason: str) -> Iterator[Action]:
+def _not_now(state: State) -> Iterator[Action]:
+    if state.why_not:
+        yield from _pend(state, f"it {state.why_not}")
+    else:
+        yield from _pend(state, "it is busy with other pods, which are left alone", words.WHY_BUSY)
+
+
+def _pend(state: State, reason: str, why: str = words.WHY_PENDING) -> Iterator[Action]:
     said = state.hold
-    if said is None or (said.why, said.reason, said.boot_id) != (words.WHY_PENDING, reason, state.boot_id):
-        yield Pend(state.name, reason)
+    if said is None or (said.why, said.reason, said.boot_id) != (why, reason, state.boot_id):
+        yield Pend(state.name, reason, why)

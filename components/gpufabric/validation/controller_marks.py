@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from gpufabric.validation import contract, report
+from gpufabric.validation import clock, contract, hold
 from gpufabric.validation import controller_contract as words
 from gpufabric.validation.api import Api, ApiError, Json, path
 
@@ -14,37 +14,45 @@ _MOST_TEXT: Final = 1000
 
 
 class Marks:
-    """Writes to nodes, and events about them. `name`: the controller's."""
+    """Writes to nodes, and events about them. `name`: the controller's. `taint`: closed nodes are tainted too."""
 
-    def __init__(self, api: Api, name: str) -> None:
-        self.api, self.name = api, name
+    def __init__(self, api: Api, name: str, *, taint: bool) -> None:
+        self.api, self.name, self.taint = api, name, taint
         self.count = 0
 
     def close(self, node: Json, why: str, reason: str) -> None:
         """Take the label away and say why; the record of the last verdict stays."""
-        self._patch(node, {contract.LABEL_VALIDATED: None}, {words.ANNOTATION_HOLD: _hold(node, why, reason)})
+        self._patch(node, {contract.LABEL_VALIDATED: None}, {contract.ANNOTATION_HOLD: _note(node, why, reason)})
+        self._lock(node, wanted=self.taint)
         self.tell(node, f"closed to new jobs: {reason}", warning=True)
 
     def restore(self, node: Json) -> None:
         """Give the label back."""
-        self._patch(node, {contract.LABEL_VALIDATED: "pass"}, {words.ANNOTATION_HOLD: None})
+        self._patch(node, {contract.LABEL_VALIDATED: "pass"}, {contract.ANNOTATION_HOLD: None})
+        self._lock(node, wanted=False)
         self.tell(node, "open to jobs again: it is back in the boot in which it passed")
 
-    def pend(self, node: Json, reason: str) -> None:
-        """Say what it waits for; a stale label goes."""
-        hold = _hold(node, words.WHY_PENDING, reason, outcome="pending")
-        self._patch(node, {}, {words.ANNOTATION_HOLD: hold})
-        self.tell(node, f"pending: {reason}")
+    def pend(self, node: Json, why: str, reason: str) -> None:
+        """Say what it waits for, and as which outcome."""
+        outcome = "deferred" if why == words.WHY_BUSY else "pending"
+        self._patch(node, {}, {contract.ANNOTATION_HOLD: _note(node, why, reason, outcome=outcome)})
+        self.tell(node, f"{outcome}: {reason}")
 
     def clear(self, node: Json) -> None:
         """Nothing holds it any more."""
-        self._patch(node, {}, {words.ANNOTATION_HOLD: None})
+        self._patch(node, {}, {contract.ANNOTATION_HOLD: None})
+        self._lock(node, wanted=False)
+
+    def lock(self, node: Json) -> None:
+        """Taint a closed node that joined without the taint, or lost it."""
+        self._lock(node, wanted=True)
 
     def verdict(self, node: Json, outcome: str, record: Mapping[str, Any], text: str) -> None:
         """Label and record, for the boot that was measured."""
         note = json.dumps(record, separators=(",", ":"))
-        annotations = {contract.ANNOTATION_VALIDATION: note, words.ANNOTATION_HOLD: None}
+        annotations = {contract.ANNOTATION_VALIDATION: note, contract.ANNOTATION_HOLD: None}
         self._patch(node, {contract.LABEL_VALIDATED: outcome}, annotations)
+        self._lock(node, wanted=self.taint and outcome != "pass")
         self.tell(node, text, warning=outcome != "pass")
 
     def failed_pair(self, partner: Json, earlier: Sequence[Any], entry: Mapping[str, Any], text: str) -> None:
@@ -58,7 +66,7 @@ class Marks:
         meta = node["metadata"]
         print(f"node {meta['name']}: {text}", flush=True)
         self.count += 1
-        at = report.now()
+        at = clock.now()
         event = {
             "apiVersion": "v1",
             "kind": "Event",
@@ -87,8 +95,12 @@ class Marks:
             meta["labels"] = dict(labels)
         self.api.merge_patch(path("nodes", node["metadata"]["name"]), {"metadata": meta}, contract.FIELD_MANAGER)
 
+    def _lock(self, node: Json, *, wanted: bool) -> None:
+        if hold.has(node) != wanted:
+            hold.put(self.api, node["metadata"]["name"], wanted=wanted, uid=node["metadata"].get("uid") or "")
 
-def _hold(node: Json, why: str, reason: str, **more: str) -> str:
+
+def _note(node: Json, why: str, reason: str, **more: str) -> str:
     boot_id = ((node.get("status") or {}).get("nodeInfo") or {}).get("bootID") or ""
-    said = {"why": why, "reason": reason[:_MOST_TEXT], "boot_id": boot_id, "at": report.now(), **more}
+    said = {"why": why, "reason": reason[:_MOST_TEXT], "boot_id": boot_id, "at": clock.now(), **more}
     return json.dumps(said, separators=(",", ":"))

@@ -79,10 +79,11 @@ class Metrics:
 
 
 def outcome_of(state: State) -> str:
-    """pass | fail | unknown as labelled; pending for a node that waits to be measured; closed for any other."""
+    """pass | fail | unknown as labelled; pending for a node that waits to be measured, deferred while busy; else closed."""
     if state.label:
         return state.label
-    return "pending" if state.hold is not None and state.hold.why == words.WHY_PENDING else "closed"
+    waits = {words.WHY_PENDING: "pending", words.WHY_BUSY: "deferred"}
+    return waits.get(state.hold.why, "closed") if state.hold is not None else "closed"
 
 
 def _labels(**labels: str) -> str:

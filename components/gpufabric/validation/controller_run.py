@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from gpufabric.validation import contract, ending, health_group, nodes, report
+from gpufabric.validation import clock, contract, ending, health_group, nodes
 from gpufabric.validation.api import Api, ApiError, Json
 from gpufabric.validation.controller_decide import Measure
 from gpufabric.validation.ending import Ending, Undecided
@@ -72,7 +72,7 @@ def start(api: Api, run: Run, owner: Json, pace: Pace) -> None:
             except ApiError as error:
                 say(f"the rank Job was not deleted: {error}")
 
-    run.started_at = report.now()
+    run.started_at = clock.now()
     run.thread = threading.Thread(target=work, name=f"run-{run.slot}", daemon=True)
     run.thread.start()
 

@@ -1,45 +1,23 @@
 """A group's nodes as the controller sees them. Pure: API objects in, values out."""
 
-import datetime
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gpufabric.validation import contract, nodes
+from gpufabric.validation import contract, hold, nodes, records
 from gpufabric.validation import controller_contract as words
 from gpufabric.validation.api import Json
+from gpufabric.validation.records import Hold, Record
 
-_DONE: Final = ("Succeeded", "Failed")
 _SUFFIXES: Final[Mapping[str, float]] = {"": 1.0, "k": 1e3, "M": 1e6, "Ki": 2.0**10, "Mi": 2.0**20}
-
-
-@dataclass(frozen=True)
-class Record:
-    """The last verdict on a node (`contract.ANNOTATION_VALIDATION`). `at` in seconds since 1970; 0 where it cannot be read."""
-
-    outcome: str
-    boot_id: str
-    fingerprint: str = ""
-    at: float = 0.0
-    busbw_gbytes_per_s: float | None = None
-
-
-@dataclass(frozen=True)
-class Hold:
-    """Why the controller keeps a node closed (`controller_contract.ANNOTATION_HOLD`)."""
-
-    why: str
-    boot_id: str
-    reason: str = ""
 
 
 @dataclass(frozen=True)
 class State:
     """One node. `label`: pass | fail | unknown, or empty. `why_not`: why no rank could run on it now, empty if one could.
 
-    `busy`: pods that are not the gate's, nor of a DaemonSet. `running`: a run of this controller is on it. `member`: it
-    matches the group's selector; nothing is ever done to others.
+    `tainted`: by the hold. `busy`: other pods are on it (`busy.occupants`). `running`: a run of this controller is on it.
+    `member`: it matches the group's selector; nothing is ever done to others.
     """
 
     name: str
@@ -49,6 +27,7 @@ class State:
     label: str = ""
     record: Record | None = None
     hold: Hold | None = None
+    tainted: bool = False
     busy: bool = False
     running: bool = False
     failed_pairs: int = 0
@@ -77,8 +56,9 @@ def of(
         ready=ready and not meta.get("deletionTimestamp"),
         why_not=node.why_not or _lacking(status.get("allocatable") or {}, resources),
         label=str(labels.get(contract.LABEL_VALIDATED, "")),
-        record=_record(annotations.get(contract.ANNOTATION_VALIDATION)),
-        hold=_hold(annotations.get(words.ANNOTATION_HOLD)),
+        record=records.record(annotations),
+        hold=records.hold(annotations),
+        tainted=hold.has(raw),
         busy=busy,
         running=running,
         failed_pairs=len(failed_pairs(raw)),
@@ -88,7 +68,7 @@ def of(
 
 def failed_pairs(raw: Json) -> list[Any]:
     """What is recorded of failed pairs on a node; empty where nothing can be read."""
-    found = _json((raw["metadata"].get("annotations") or {}).get(words.ANNOTATION_FAILED_PAIRS))
+    found = records.loaded((raw["metadata"].get("annotations") or {}).get(words.ANNOTATION_FAILED_PAIRS))
     return found if isinstance(found, list) else []
 
 
@@ -100,29 +80,6 @@ def device_resources(rank_job: Mapping[str, Any]) -> dict[str, float]:
             if "/" in name:
                 out[name] = out.get(name, 0.0) + _quantity(value)
     return out
-
-
-def busy_nodes(pods: Iterable[Json], namespace: str) -> set[str]:
-    """Nodes with pods that are neither of a DaemonSet, nor static, nor the gate's own, and have not ended."""
-    return {str(pod["spec"]["nodeName"]) for pod in pods if (pod.get("spec") or {}).get("nodeName") and _counts(pod, namespace)}
-
-
-def seconds(text: Any) -> float:
-    """RFC 3339 in UTC as seconds since 1970; 0 for anything else."""
-    try:
-        return datetime.datetime.strptime(str(text), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=datetime.UTC).timestamp()
-    except ValueError:
-        return 0.0
-
-
-def _counts(pod: Json, namespace: str) -> bool:
-    meta = pod["metadata"]
-    if (pod.get("status") or {}).get("phase") in _DONE or "kubernetes.io/config.mirror" in (meta.get("annotations") or {}):
-        return False
-    if any(owner.get("kind") == "DaemonSet" for owner in meta.get("ownerReferences") or []):
-        return False
-    ours = (meta.get("labels") or {}).get("app.kubernetes.io/name") == "gpufabric-gate"
-    return not (ours and meta.get("namespace") == namespace)
 
 
 def _lacking(allocatable: Mapping[str, Any], wanted: Mapping[str, float]) -> str:
@@ -141,31 +98,3 @@ def _quantity(value: Any) -> float:
         return float(number) * _SUFFIXES.get(text[len(number) :], 1.0)
     except ValueError:
         return 0.0
-
-
-def _record(text: Any) -> Record | None:
-    raw = _json(text)
-    if not isinstance(raw, dict) or not raw.get("outcome"):
-        return None
-    busbw = raw.get("busbw_gbytes_per_s")
-    return Record(
-        outcome=str(raw["outcome"]),
-        boot_id=str(raw.get("boot_id") or ""),
-        fingerprint=str(raw.get("fingerprint") or ""),
-        at=seconds(raw.get("at")),
-        busbw_gbytes_per_s=float(busbw) if isinstance(busbw, int | float) and not isinstance(busbw, bool) else None,
-    )
-
-
-def _hold(text: Any) -> Hold | None:
-    raw = _json(text)
-    if not isinstance(raw, dict):
-        return None
-    return Hold(str(raw.get("why") or ""), str(raw.get("boot_id") or ""), str(raw.get("reason") or ""))
-
-
-def _json(text: Any) -> Any:
-    try:
-        return json.loads(text) if isinstance(text, str) else None
-    except (ValueError, RecursionError):
-        return None

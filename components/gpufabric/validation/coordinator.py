@@ -1,14 +1,15 @@
 """The gate's coordinator: the program of the Job that Pulumi follows.
 
-Finds the group's nodes, closes them, makes the rank Job, follows it, looks for the node where it did not pass, labels the
-nodes, writes the verdict ConfigMap and leaves one message for a human as its termination message. Exit 0 pass or pending,
-2 fail, 3 unknown (`contract.EXIT_CODES`).
+Finds the group's nodes, closes them where they are idle, makes the rank Job, follows it, looks for the node where it did not
+pass, labels the nodes, writes the verdict ConfigMap and leaves one message for a human as its termination message. Exit 0
+pass, pending or deferred, 2 fail, 3 unknown (`contract.EXIT_CODES`).
 """
 
 import json
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from gpufabric.validation import contract, ending, findings, health_group, leftovers, nodes, report
+from gpufabric.validation import clock, contract, ending, findings, health_group, idle, leftovers, nodes, report
 from gpufabric.validation.api import Api, ApiError, Json, path
 from gpufabric.validation.ending import Ending, Stopped, Undecided
 from gpufabric.validation.nodes import Group
@@ -31,10 +32,11 @@ class Coordinator:
 
     def __init__(self, api: Api, gate: contract.Gate, pace: Pace) -> None:
         self.api, self.gate, self.pace = api, gate, pace
-        self.group: Group | None = None
+        self.group: Group | None = None  # once its nodes are this run's: closed, and idle
+        self.settled = gate.run
         self.ranks: Ranks | None = None
         self.output: str | None = None
-        self.started_at = report.now()
+        self.started_at = clock.now()
 
     def decide(self) -> Ending:
         """From the nodes to the outcome. Raises nothing but Stopped."""
@@ -52,10 +54,8 @@ class Coordinator:
         job = self.api.get(path("jobs", self.gate.names.coordinator_job, namespace=self.gate.namespace, group="batch"))
         say = report.Events(self.api, self.gate.namespace, job).say
         remove_predecessors(self.api, self.gate, say, poll_s=self.pace.poll, patience_s=self.pace.removal)
-        group = nodes.wait_for_group(self.api, self.gate, say, self.pace.poll)
-        self.group = group
+        group = self.group = self._take(say)
         say(f"validating {listed(group.names)}: closed to jobs until it passes")
-        nodes.close(self.api, [node.name for node in (*group.members, *group.surplus)])
         if leftovers.jobs(self.api, self.gate) or leftovers.rank_pods(self.api, self.gate):
             say("removing the rank Jobs of an earlier run")
             what = "what an earlier run left"
@@ -72,6 +72,17 @@ class Coordinator:
         if found.measurement is not None:
             return ending.with_findings(found, findings.of_small_group(group.names, found.measurement))
         return found
+
+    def _take(self, say: Callable[[str], None]) -> Group:
+        """The group's nodes, closed and idle. A raise of `run` allows to drain them, and stays one until they are taken."""
+        end = time.monotonic() + self.gate.timeouts.nodes_s
+        before = idle.settled_run(self.api, self.gate)
+        raised = before is not None and self.gate.run > before
+        self.settled = before if before is not None and raised else self.gate.run
+        group = nodes.wait_for_group(self.api, self.gate, say, self.pace.poll)
+        idle.take(self.api, self.gate, group, say, self.pace, raised=raised, end=end)
+        self.settled = self.gate.run
+        return group
 
     def _measure_group(self, ranks: Ranks, group: Group) -> Ending:
         try:
@@ -119,12 +130,20 @@ class Coordinator:
         return found
 
     def _close(self) -> None:
-        nodes.close(self.api, self._names())
+        if self.group is not None:
+            nodes.close(self.api, self.group.members, taint=self.gate.hold == "taint")
 
     def _write(self, found: Ending, output: str) -> None:
-        if self.group is not None and found.outcome != "pending":
-            nodes.mark(self.api, self.group, lambda node: (found.label(node), report.annotation(self.gate, found, node)))
-        verdict = json.dumps(report.verdict(self.gate, found, self.started_at), separators=(",", ":"))
+        if self.group is not None:
+            nodes.mark(
+                self.api,
+                self.group,
+                lambda node: (found.label(node), report.annotation(self.gate, found, node)),
+                taint=self.gate.hold == "taint",
+            )
+        verdict = json.dumps(
+            report.verdict(self.gate, found, self.started_at) | {"run_settled": self.settled}, separators=(",", ":")
+        )
         name, namespace = self.gate.names.verdict, self.gate.namespace
         body: dict[str, Any] = {
             "apiVersion": "v1",

@@ -38,7 +38,7 @@ _NOT_BY_A_NODE: Final = (None, 0, 70, 71, 73, 74)
 
 @dataclass(frozen=True)
 class Ending:
-    """Outcome (pass | fail | unknown | pending), reason and fix; the measurement and the nodes where there are any.
+    """Outcome (pass | fail | unknown | pending | deferred), reason and fix; the measurement and the nodes where there are any.
 
     `findings` and `pairs`: who it is, where the group did not pass. They name nodes and never change the outcome.
     `health`: node -> what stage 0 found. `by_a_node`: a single node could be the cause, and none is named in the reason.
@@ -73,7 +73,7 @@ class Ending:
 
 
 class Undecided(Exception):  # noqa: N818  # an outcome, not an error
-    """Ends the run without a verdict on the fabric: unknown, or pending where too few nodes are normal."""
+    """Ends the run without a verdict on the fabric: unknown; pending: too few nodes, as is normal; deferred: busy nodes."""
 
     def __init__(
         self, reason: str, fix: str, *, outcome: str = "unknown", nodes: tuple[str, ...] = (), by_a_node: bool = False

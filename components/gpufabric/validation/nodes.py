@@ -1,24 +1,34 @@
-"""The group's nodes: find them, close them, mark them with the outcome."""
+"""The group's nodes: find them, close them, open them again as they were, mark them with the outcome."""
 
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from gpufabric.validation import contract
+from gpufabric.validation import contract, hold, records
 from gpufabric.validation.api import Api, Json, path
+from gpufabric.validation.clock import now
 from gpufabric.validation.ending import AGAIN, Undecided
+from gpufabric.validation.records import Record
 from gpufabric.validation.words import count, listed
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node as the gate sees it. `why_not`: why no rank could run on it, empty if one could. `boot_id` changes at a reboot."""
+    """A node as the gate sees it. `why_not`: why no rank could run on it, empty if one could. `boot_id` changes at a reboot.
+
+    `label`, `tainted`: whether it is open; of a node that is closed for a drain (`draining`), as it was before. `record`: its
+    last verdict.
+    """
 
     name: str
     why_not: str
     boot_id: str
+    label: str = ""
+    tainted: bool = False
+    draining: bool = False
+    record: Record | None = None
 
     @property
     def usable(self) -> bool:
@@ -39,17 +49,31 @@ class Group:
 
 def of(raw: Json) -> Node:
     """A Node object of the API -> Node."""
-    status = raw.get("status") or {}
+    status, meta = raw.get("status") or {}, raw.get("metadata") or {}
     ready: Json = next((each for each in status.get("conditions") or [] if each.get("type") == "Ready"), {})
     why_not = ""
-    if (raw.get("metadata") or {}).get("deletionTimestamp"):
+    if meta.get("deletionTimestamp"):
         why_not = "is being deleted"
     elif ready.get("status") != "True":
         said = " ".join(str(ready.get(key)) for key in ("reason", "message") if ready.get(key))
         why_not = f"is not Ready ({said or 'no Ready condition yet'})"
     elif (raw.get("spec") or {}).get("unschedulable"):
         why_not = "is cordoned"
-    return Node(raw["metadata"]["name"], why_not, str((status.get("nodeInfo") or {}).get("bootID") or ""))
+    annotations = meta.get("annotations") or {}
+    node = Node(
+        raw["metadata"]["name"],
+        why_not,
+        boot_id=str((status.get("nodeInfo") or {}).get("bootID") or ""),
+        label=str((meta.get("labels") or {}).get(contract.LABEL_VALIDATED, "")),
+        tainted=hold.has(raw),
+        record=records.record(annotations),
+    )
+    held = records.hold(annotations)
+    if held is None or held.why != contract.WHY_DRAINING:
+        return node
+    if held.boot_id != node.boot_id:  # whatever it was, it is another boot now
+        return replace(node, draining=True)
+    return replace(node, draining=True, label=held.label, tainted=held.tainted)
 
 
 def find(api: Api, selector: Mapping[str, str]) -> list[Node]:
@@ -96,10 +120,34 @@ def wait_for_group(api: Api, gate: contract.Gate, say: Callable[[str], None], po
         time.sleep(poll_s)
 
 
-def close(api: Api, names: Sequence[str]) -> None:
-    """Take the label off: no job is admitted while nothing is known. The annotation stays as the record of the last verdict."""
-    for name in names:
-        api.merge_patch(path("nodes", name), {"metadata": {"labels": {contract.LABEL_VALIDATED: None}}}, contract.FIELD_MANAGER)
+def close(api: Api, members: Sequence[Node], *, taint: bool, drain: str = "") -> None:
+    """Take the label off, and taint: no job is admitted while nothing is known. The record of the last verdict stays.
+
+    `drain`: why they are drained; how they were is then kept on them, so that they open again whatever becomes of this process.
+    """
+    for node in members:
+        meta: dict[str, Any] = {"labels": {contract.LABEL_VALIDATED: None}}
+        if drain:
+            before = {"why": contract.WHY_DRAINING, "reason": drain, "label": node.label, "tainted": node.tainted}
+            note = json.dumps({**before, "boot_id": node.boot_id, "at": now()}, separators=(",", ":"))
+            meta["annotations"] = {contract.ANNOTATION_HOLD: note}
+        api.merge_patch(path("nodes", node.name), {"metadata": meta}, contract.FIELD_MANAGER)
+        if taint:
+            hold.put(api, node.name, wanted=True)
+
+
+def reopen(api: Api, members: Sequence[Node]) -> None:
+    """Label and taint as they were before `close`; a node that was rebooted since stays closed."""
+    for before in members:
+        raw = api.find(path("nodes", before.name))
+        if raw is None or of(raw).boot_id != before.boot_id:
+            continue
+        meta: dict[str, Any] = {"annotations": {contract.ANNOTATION_HOLD: None}}
+        if before.label:
+            meta["labels"] = {contract.LABEL_VALIDATED: before.label}
+        api.merge_patch(path("nodes", before.name), {"metadata": meta}, contract.FIELD_MANAGER)
+        if hold.has(raw) != before.tainted:
+            hold.put(api, before.name, wanted=before.tainted)
 
 
 def check_unchanged(before: Group, after: Sequence[Node]) -> None:
@@ -122,15 +170,17 @@ def check_unchanged(before: Group, after: Sequence[Node]) -> None:
             )
 
 
-def mark(api: Api, group: Group, of_node: Callable[[str], tuple[str, Mapping[str, Any]]]) -> None:
+def mark(api: Api, group: Group, of_node: Callable[[str], tuple[str, Mapping[str, Any]]], *, taint: bool) -> None:
     """Label every member; the annotation says what the label rests on. Only `pass` opens a node to jobs.
 
-    `of_node`: label and annotation (without the boot id) of a node.
+    `of_node`: label and annotation (without the boot id) of a node. `taint`: those that do not pass keep the taint.
     """
     for node in group.members:
         label, record = of_node(node.name)
         text = json.dumps({**record, "boot_id": node.boot_id}, separators=(",", ":"))
-        body = {
-            "metadata": {"labels": {contract.LABEL_VALIDATED: label}, "annotations": {contract.ANNOTATION_VALIDATION: text}}
-        }
-        api.merge_patch(path("nodes", node.name), body, contract.FIELD_MANAGER)
+        annotations = {contract.ANNOTATION_VALIDATION: text, contract.ANNOTATION_HOLD: None}
+        body = {"metadata": {"labels": {contract.LABEL_VALIDATED: label}, "annotations": annotations}}
+        raw = api.merge_patch(path("nodes", node.name), body, contract.FIELD_MANAGER)
+        wanted = taint and label != "pass"
+        if hold.has(raw) != wanted:  # also one that a drain has set, or that the node was created with
+            hold.put(api, node.name, wanted=wanted)

@@ -19,7 +19,8 @@ from gpufabric.validation.words import listed
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds. `poll`: between looks at the pods; `nodes`, `log`: between looks at those. Graces: how long a state may last."""
+    """Seconds. `poll`: between looks at the pods; `nodes`, `log`, `drain`: between looks at those.
+    `evict`: between tries to evict a pod. Graces: how long a state may last."""
 
     poll: float = 0.7
     nodes: float = 2.0
@@ -29,6 +30,8 @@ class Pace:
     judge_grace: float = 15.0
     removal: float = 45.0
     overtime: float = 10.0
+    drain: float = 2.0
+    evict: float = 5.0
     health_grace: float = 5.0
 
 

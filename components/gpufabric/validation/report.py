@@ -1,22 +1,17 @@
 """What the gate says: events while it runs, verdict.json, and one message for whoever is on call."""
 
-import datetime
 import time
 from typing import Any, Final
 
 from gpufabric.validation import contract, health_report
 from gpufabric.validation.api import Api, ApiError, Json, path
+from gpufabric.validation.clock import now
 from gpufabric.validation.ending import Ending
 from gpufabric.validation.findings import convicted
 from gpufabric.validation.judge import size_text
 from gpufabric.validation.words import listed
 
 _MOST_FINDINGS: Final = 5
-
-
-def now() -> str:
-    """RFC 3339, UTC, whole seconds."""
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Events:
@@ -65,7 +60,10 @@ class Events:
 
 
 def verdict(gate: contract.Gate, ending: Ending, started_at: str) -> dict[str, Any]:
-    """verdict.json. Bandwidths in 1e9 bytes/s, times in microseconds; null where nothing was measured."""
+    """verdict.json. Bandwidths in 1e9 bytes/s, times in microseconds; null where nothing was measured.
+
+    `run_settled`: a higher `run` than this was raised, and may drain busy nodes; below `run` where a drain did not succeed.
+    """
     found, wanted = ending.measurement, gate.expectation
     return {
         "version": contract.VERSION,
@@ -98,6 +96,7 @@ def verdict(gate: contract.Gate, ending: Ending, started_at: str) -> dict[str, A
         "health": health_report.to_verdict(gate.health, ending.health),
         "image": gate.image,
         "run": gate.run,
+        "run_settled": gate.run,
         "fingerprint": gate.fingerprint,
         "stand_ins": list(gate.stand_ins),
         "started_at": started_at,
@@ -135,10 +134,12 @@ def message(gate: contract.Gate, ending: Ending) -> str:
     elif ending.outcome == "fail":
         why = "" if found is not None and found.cause == "slow" else f"{ending.reason}. "
         first = f"FAIL {gate.group}: {why}{measured or f'Nothing measured{over}; {floor}'}. Nodes stay closed."
-    elif ending.outcome == "pending":
-        first = f"PENDING {gate.group}: {ending.reason}."
+    elif ending.outcome in ("pending", "deferred"):
+        first = f"{ending.outcome.upper()} {gate.group}: {ending.reason}."
     else:
-        kept = "" if "label was changed" in ending.reason else f" Nodes {listed(ending.nodes)} stay closed.".replace("  ", " ")
+        kept = f" Nodes {listed(ending.nodes)} stay closed."
+        if not ending.nodes or "label was changed" in ending.reason:
+            kept = ""
         first = f"UNKNOWN {gate.group}: {ending.reason}.{kept}"
     if healthy := health_report.summary(ending.health):
         first += f" {healthy}."
