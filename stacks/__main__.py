@@ -2,7 +2,7 @@
 
 import pulumi
 
-from gpufabric.plan import StackPlan, resolve
+from gpufabric.plan import resolve
 from gpufabric.preflight import preflight_kubernetes
 from gpufabric.spec import CONFIG_KEY, SpecError, TrainingSpec, parse_spec
 
@@ -12,15 +12,18 @@ def main() -> None:
     raw = pulumi.Config("gpufabric").require_object("stack")
     try:
         spec = parse_spec(raw)
-        plan = resolve(spec, pulumi.get_stack())
-        preflight_kubernetes(plan)
+        if isinstance(spec, TrainingSpec):
+            declare_kubernetes(spec, raw)
+        else:
+            raise pulumi.RunError("cloud: aws can be checked and explained; the program does not declare it yet")
     except SpecError as error:
         raise pulumi.RunError(f"nothing was changed; to fix:\n{error.below(CONFIG_KEY)}") from None
-    declare_kubernetes(spec, plan, raw)
 
 
-def declare_kubernetes(spec: TrainingSpec, plan: StackPlan, raw: dict[str, object]) -> None:
+def declare_kubernetes(spec: TrainingSpec, raw: dict[str, object]) -> None:
     """A cluster of one's own. The cloud's SDK is imported here, so that a program loads only the one it uses."""
+    plan = resolve(spec, pulumi.get_stack())
+    preflight_kubernetes(plan)
     from pulumi_kubernetes import Provider
 
     from gpufabric.kubernetes import KubernetesTrainingStack

@@ -17,6 +17,7 @@ from gpufabric.hardware.fabrics import Fabric, machine_fabrics
 from gpufabric.hardware.health import HealthCheck, health_checks, xids
 from gpufabric.hardware.images import NcclTestsImage, nccl_tests_images
 from gpufabric.hardware.machines import AwsMachine, aws_machines
+from gpufabric.hardware.prices import MachinePrice, machine_prices
 from gpufabric.hardware.tables import KINDS, Provenance, Row, load, named_rows
 
 TABLES: dict[str, type[Row]] = {
@@ -27,9 +28,10 @@ TABLES: dict[str, type[Row]] = {
     "health.toml": HealthCheck,
     "images.toml": NcclTestsImage,
     "machines_aws.toml": AwsMachine,
+    "prices.toml": MachinePrice,
 }
 # A number's unit stands in its key, or it counts something that the key names.
-UNITS = re.compile(r".*_(gb|gib|mib|gbytes_per_s|gbits_per_s|us|s)")
+UNITS = re.compile(r".*_(usd_per_hour|gb|gib|mib|gbytes_per_s|gbits_per_s|us|s)")
 COUNTS = {"most_per_node", "per_node", "most_nodes", "pod_resources", "pod_resources_per_gpu"}
 COUNTS |= {"accelerators", "fabric_devices", "interfaces_per_card", "local_disks", "network_cards", "vcpus"}  # of machines
 COUNTS |= {"node_huge_pages_2mib"}  # of fabrics.toml
@@ -83,7 +85,7 @@ def test_rows_hold_values_of_the_annotated_types() -> None:
     """Rows are read without a type check; a text where a number belongs would show only where it is used."""
     seen = 0
     of_health = (*health_checks().values(), *xids().values())
-    of_clouds = (*machine_fabrics().values(), *aws_machines().values(), *eks_versions().values())
+    of_clouds = (*machine_fabrics().values(), *aws_machines().values(), *eks_versions().values(), *machine_prices())
     of_all = (*accelerators().values(), *fabrics().values(), *nccl_tests_images().values(), *baselines())
     for row in (*of_all, *of_health, *of_clouds):
         for key, annotation in get_type_hints(type(row)).items():

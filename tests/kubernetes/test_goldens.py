@@ -113,7 +113,7 @@ KEYS = "node_groups, validation, cloud, orchestrator, cluster"
 @pytest.mark.parametrize(
     ("wish", "says"),
     [
-        ({}, "gpufabric:stack.cloud: missing; write kubernetes"),
+        ({}, "gpufabric:stack.cloud: missing; write kubernetes or aws"),
         ("aws", f"gpufabric:stack: expected a mapping, found 'aws'; known keys: {KEYS}"),
         ({"cloud": "kubernetes", "node_groups": []}, "gpufabric:stack.node_groups: no node group; write at least one"),
     ],

@@ -10,10 +10,9 @@ import pytest
 from gpufabric.plan import GroupPlan, PodProfile
 from gpufabric.plan.benchmark import Benchmark
 from gpufabric.plan.gate import GateParts, plan_gate
-from gpufabric.spec import parse_spec
 from gpufabric.validation import contract
 from tests.plan.test_gate import EXPLICIT, SPECS, every_spec
-from tests.spec.specs import H100, plan_of
+from tests.spec.specs import H100, kubernetes_spec, plan_of
 
 BARE = {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "acme/train:1"}]}}}
 
@@ -137,7 +136,7 @@ def test_an_annotation_of_the_fabric_reaches_gate_and_job_alike() -> None:
 
 
 def _parts_of(group: GroupPlan, profile: PodProfile) -> GateParts:
-    spec = parse_spec(H100)
+    spec = kubernetes_spec(H100)
     expected = group.gate.gate.expectation
     return GateParts(
         group=spec.node_groups[0],

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufabric.plan import StackPlan, resolve
-from gpufabric.spec import SpecError, parse_spec
+from gpufabric.spec import SpecError, TrainingSpec, parse_spec
 
 IMAGE = "ghcr.io/acme/gate:1.2"
 H100: dict[str, Any] = {
@@ -49,7 +49,14 @@ def changed(base: Mapping[str, Any], /, **changes: Any) -> dict[str, Any]:
 
 def plan_of(raw: object, stack: str = "dev") -> StackPlan:
     """The plan of a raw spec; raises SpecError."""
-    return resolve(parse_spec(raw), stack)
+    return resolve(kubernetes_spec(raw), stack)
+
+
+def kubernetes_spec(raw: object) -> TrainingSpec:
+    """A raw spec of a cluster of one's own; raises SpecError."""
+    spec = parse_spec(raw)
+    assert isinstance(spec, TrainingSpec)
+    return spec
 
 
 def problems(raw: object) -> list[str]:

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from gpufabric.spec import NodeGroupSpec, ValidationSpec, parse_spec, size_bytes
-from tests.spec.specs import CPU, H100, changed, plan_of, problems
+from tests.spec.specs import CPU, H100, changed, kubernetes_spec, plan_of, problems
 
 
 def test_the_defaults() -> None:
-    spec = parse_spec(H100)
+    spec = kubernetes_spec(H100)
     assert spec.orchestrator == "kubernetes"
     assert (spec.cluster.existing.kubeconfig, spec.cluster.existing.context) == (None, None)
     assert spec.node_groups[0].network_tier == "best"

@@ -12,7 +12,7 @@ from gpufabric import __version__
 from gpufabric.cli.console import err, out, read_plan, tell
 from gpufabric.cli.report import report
 from gpufabric.cli.validate import validate
-from gpufabric.plan import explain
+from gpufabric.plan import StackPlan, explain
 from gpufabric.spec import CONFIG_KEY, SpecError
 
 app = typer.Typer(
@@ -75,6 +75,9 @@ def preflight(file: File) -> None:
     plan = read_plan(file)
     if isinstance(plan, SpecError):
         raise typer.Exit(1)
+    if not isinstance(plan, StackPlan):
+        err.print(f"{file}: preflight looks at clusters that exist; for other clouds it is not built yet")
+        raise typer.Exit(2)
     try:
         preflight_kubernetes(plan)
     except SpecError as error:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from gpufabric.plan import StackPlan, resolve
+from gpufabric.plan import GroupsPlan, resolve_any
 from gpufabric.spec import CONFIG_KEY, SpecError, read_stack_file
 
 # Plain text: `[...]` in a value is no markup and `:key:` no emoji.
@@ -12,7 +12,7 @@ out = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
 err = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
-def read_plan(file: Path) -> StackPlan | SpecError:
+def read_plan(file: Path) -> GroupsPlan | SpecError:
     """The plan of a file, or the problems, which have been printed."""
     try:
         found = read_stack_file(file)
@@ -20,7 +20,7 @@ def read_plan(file: Path) -> StackPlan | SpecError:
         tell(file, error)
         return error
     try:
-        return resolve(found.spec, found.stack)
+        return resolve_any(found.spec, found.stack)
     except SpecError as error:
         tell(file, error.below(CONFIG_KEY))
         return error

@@ -12,7 +12,7 @@ import typer
 
 from gpufabric import __version__
 from gpufabric.cli.console import err, out, read_plan
-from gpufabric.plan import StackPlan, resolve
+from gpufabric.plan import GroupsPlan, resolve_any
 from gpufabric.report import NoVerdictError, Verdict, page, read_verdicts
 from gpufabric.spec import SpecError, find_stack_file, read_stack_file
 
@@ -34,7 +34,7 @@ def report(
     if (file is None) == (stack is None):
         err.print("give either a file or --stack")
         raise typer.Exit(2)
-    plan: StackPlan | None = None
+    plan: GroupsPlan | None = None
     if spec is not None:
         found = read_plan(spec)
         if isinstance(found, SpecError):
@@ -83,16 +83,16 @@ def _outputs(cwd: Path, stack: str) -> str:
     return done.stdout
 
 
-def _plan_of(cwd: Path, stack: str) -> StackPlan | None:
+def _plan_of(cwd: Path, stack: str) -> GroupsPlan | None:
     """The plan of a stack's file, where it has one that can be read: the page loses one band without it, and no more."""
     try:
         found = read_stack_file(find_stack_file(cwd, stack))
-        return resolve(found.spec, found.stack)
+        return resolve_any(found.spec, found.stack)
     except SpecError:
         return None
 
 
-def _with_healthy(verdicts: Iterable[Verdict], plan: StackPlan | None) -> list[Verdict]:
+def _with_healthy(verdicts: Iterable[Verdict], plan: GroupsPlan | None) -> list[Verdict]:
     """The verdicts with the healthy range of their hardware, where the plan is the one they were measured for."""
     groups = {group.name: group for group in plan.groups} if plan else {}
     filled = []

@@ -6,7 +6,15 @@ the month it was read. A lookup of something unknown raises :class:`UnknownHardw
 
 from gpufabric.hardware.accelerators import Accelerator, accelerator, accelerators
 from gpufabric.hardware.baselines import Baseline, find_baseline, most_nodes_known
-from gpufabric.hardware.eks import EksVersion, eks_version, eks_versions
+from gpufabric.hardware.eks import (
+    AmiType,
+    CapacityBlockRules,
+    EksVersion,
+    ami_types,
+    capacity_block_rules,
+    eks_version,
+    eks_versions,
+)
 from gpufabric.hardware.fabrics import Fabric, fabric, fabrics, machine_fabrics
 from gpufabric.hardware.images import NcclTestsImage, all_reduce_program, find_image, nccl_tests_images
 from gpufabric.hardware.machines import AwsMachine, Machine, aws_machine, aws_machines, machine, machines
@@ -14,8 +22,10 @@ from gpufabric.hardware.tables import Provenance, TableError, UnknownHardwareErr
 
 __all__ = [
     "Accelerator",
+    "AmiType",
     "AwsMachine",
     "Baseline",
+    "CapacityBlockRules",
     "EksVersion",
     "Fabric",
     "Machine",
@@ -26,8 +36,10 @@ __all__ = [
     "accelerator",
     "accelerators",
     "all_reduce_program",
+    "ami_types",
     "aws_machine",
     "aws_machines",
+    "capacity_block_rules",
     "eks_version",
     "eks_versions",
     "fabric",

@@ -1,4 +1,4 @@
-"""Amazon EKS: the Kubernetes versions that are built here, each with the node image release it is pinned to."""
+"""Amazon EKS: Kubernetes versions with their pinned image release, image families, rules of capacity blocks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +14,36 @@ class EksVersion(Row):
     kubernetes: str
     ami_release: str
     default: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AmiType(Row):
+    """A row ``[[ami_type]]``: a family of node images with GPU drivers. ``refusal``: why it is not taken here."""
+
+    name: str
+    architecture: str
+    default: bool = False
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityBlockRules(Row):
+    """The row ``[[capacity_block]]``."""
+
+    most_nodes: int
+    closes_before_end_s: int
+
+
+@cache
+def ami_types() -> Mapping[str, AmiType]:
+    """Image families by EKS's name."""
+    return {row.name: row for row in listed_rows(AmiType, "eks.toml", "ami_type")}
+
+
+@cache
+def capacity_block_rules() -> CapacityBlockRules:
+    """What AWS says of every capacity block."""
+    return next(listed_rows(CapacityBlockRules, "eks.toml", "capacity_block"))
 
 
 @cache

@@ -22,6 +22,7 @@ class Fabric(Row):
     pod_resources_per_gpu: Mapping[str, int] = field(default_factory=dict)
     of_machines: bool = False
     pod_resource_per_device: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
     node_huge_pages_2mib: int = 0
     rank_image: str = ""
 

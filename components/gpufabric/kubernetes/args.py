@@ -49,7 +49,7 @@ class ValidationArgs(TypedDict):
     image: NotRequired[str]
     """The gate's own image, pinned: Python 3.11; for the ``mpi`` backend also mpirun, mpi4py and sshd. Required."""
     rank_image: NotRequired[str]
-    """Image of the ranks, pinned: nccl-tests, mpirun, sshd for ``nccl``. Default: the machine's, else ``image``; ``profile.image`` wins."""
+    """Image of the ranks, pinned, for ``nccl`` with sshd. Default: the machine's, or ``image``; ``profile.image`` wins."""
     backend: NotRequired[str]
     """``nccl`` (default): nccl-tests on GPUs. ``mpi``: between CPUs over TCP. ``torch``: not built yet."""
     floor_gbytes_per_s: NotRequired[float]

@@ -1,14 +1,16 @@
 """Ring 3: decisions. Pure functions from wishes and hardware facts to a plan; every check across fields is made here."""
 
+from gpufabric.plan.clouds import resolve_any
 from gpufabric.plan.explain import Line, explain
 from gpufabric.plan.merge import ProfileConflictError
-from gpufabric.plan.model import GatePlan, GroupPlan, StackPlan
+from gpufabric.plan.model import GatePlan, GroupPlan, GroupsPlan, StackPlan
 from gpufabric.plan.profile import PodAdmission, PodFabric, PodProfile
 from gpufabric.plan.resolve import decide_hardware, pod_profile, resolve, resolve_gate, resolve_group
 
 __all__ = [
     "GatePlan",
     "GroupPlan",
+    "GroupsPlan",
     "Line",
     "PodAdmission",
     "PodFabric",
@@ -19,6 +21,7 @@ __all__ = [
     "explain",
     "pod_profile",
     "resolve",
+    "resolve_any",
     "resolve_gate",
     "resolve_group",
 ]

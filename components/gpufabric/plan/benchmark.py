@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gpufabric.hardware import all_reduce_program, find_baseline, most_nodes_known
+from gpufabric.hardware import Baseline, all_reduce_program, find_baseline, most_nodes_known
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric
 from gpufabric.plan.images import rank_image
 from gpufabric.plan.model import Floor
@@ -46,7 +46,7 @@ def decide_benchmark(
         )
     if not accelerators.count:
         return Problem("validation.backend", f"nccl needs GPUs; {path} has accelerators: cpu", "write mpi")
-    max_bytes = size_bytes(wish.max_size or DEFAULT_NCCL_SIZE)
+    max_bytes = size_bytes(wish.max_size or _default_size(group, accelerators, fabric))
     min_bytes = min(8 << 20, max_bytes)
     program = f"{all_reduce_program(rank_image(fabric, wish))} -b {min_bytes} -e {max_bytes} -f 2 -g 1 -c 1 -n 20 -w 5"
     return Benchmark(
@@ -57,6 +57,22 @@ def decide_benchmark(
         max_bytes=max_bytes,
         factor=2,
         transport_regex=fabric.transport_regex,
+    )
+
+
+def _default_size(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: GroupFabric) -> str:
+    """The size that the baseline of this hardware was measured at, else one at which every fabric is at its full rate."""
+    found = _baseline(group, accelerators, fabric)
+    return found.size if found else DEFAULT_NCCL_SIZE
+
+
+def _baseline(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: GroupFabric) -> Baseline | None:
+    return find_baseline(
+        fabric=fabric.name,
+        accelerator=accelerators.accelerator.name,
+        per_node=accelerators.count,
+        nodes=group.nodes,
+        collective=COLLECTIVE,
     )
 
 
@@ -72,12 +88,8 @@ def decide_floor(
     """The floor: the user's, else the baseline of exactly this hardware; without one, the user must give it."""
     machine, per_node = accelerators.accelerator.name, accelerators.count
     of_nccl = not isinstance(benchmark, Benchmark) or benchmark.backend == "nccl"  # the table holds figures of nccl-tests
-    found = None
-    if of_nccl:
-        found = find_baseline(
-            fabric=fabric.name, accelerator=machine, per_node=per_node, nodes=group.nodes, collective=COLLECTIVE
-        )
-    same_size = found is not None and size_bytes(wish.max_size or DEFAULT_NCCL_SIZE) == size_bytes(found.size)
+    found = _baseline(group, accelerators, fabric) if of_nccl else None
+    same_size = found is not None and size_bytes(wish.max_size or found.size) == size_bytes(found.size)
     healthy = found.healthy_busbw_gbytes_per_s if found and same_size else None
     if wish.floor_gbytes_per_s is not None:
         return Floor(wish.floor_gbytes_per_s, "given in the spec", healthy)
@@ -89,6 +101,6 @@ def decide_floor(
         fix = f"write the least {COLLECTIVE} bus bandwidth that you accept, in GB/s"
         return Problem("validation.floor_gbytes_per_s", reason, fix)
     if not same_size:
-        reason = f"the baseline of {path} holds for messages of {found.size}, not of {wish.max_size or DEFAULT_NCCL_SIZE}"
+        reason = f"the baseline of {path} holds for messages of {found.size}, not of {wish.max_size}"
         return Problem("validation.max_size", reason, "leave it out, or give floor_gbytes_per_s for your size")
     return Floor(found.floor_busbw_gbytes_per_s, f"from the baseline table: {found.provenance}", healthy)

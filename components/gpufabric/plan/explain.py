@@ -1,9 +1,9 @@
 """Say what a plan will build and why, as rows of text that the command line prints."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gpufabric.plan.model import GroupPlan, StackPlan
+from gpufabric.plan.model import GroupPlan, GroupsPlan, StackPlan
 from gpufabric.validation.health_wish import FATAL, Health
 
 
@@ -16,16 +16,29 @@ class Line:
     why: str
 
 
-def explain(plan: StackPlan) -> Iterator[tuple[str, tuple[Line, ...]]]:
-    """For each group of the plan: a title and its lines."""
-    for group in plan.groups:
-        yield f"{group.name}: {group.nodes} nodes of {group.accelerators} on {group.fabric.name}", tuple(_lines(group))
+def explain(plan: GroupsPlan) -> Iterator[tuple[str, tuple[Line, ...]]]:
+    """Titles and lines: of a cloud's stack first what is made there, then each group."""
+    if isinstance(plan, StackPlan):
+        yield from (explain_group(group, _existing(group)) for group in plan.groups)
+        return
+    from gpufabric.plan.aws.explain import explain_aws
+
+    yield from explain_aws(plan)
+
+
+def explain_group(group: GroupPlan, nodes: Iterable[Line]) -> tuple[str, tuple[Line, ...]]:
+    """A group's title and lines; ``nodes``: where its nodes come from."""
+    title = f"{group.name}: {group.nodes} nodes of {group.accelerators} on {group.fabric.name}"
+    return title, (*nodes, *_lines(group))
+
+
+def _existing(group: GroupPlan) -> Iterator[Line]:
+    selector = ", ".join(f"{key}={value}" for key, value in group.node_selector.items())
+    yield Line("nodes", f"exactly {group.nodes} nodes labelled {selector}", "they exist; no machine is created")
 
 
 def _lines(group: GroupPlan) -> Iterator[Line]:
     gate, expected = group.gate, group.gate.gate.expectation
-    selector = ", ".join(f"{key}={value}" for key, value in group.node_selector.items())
-    yield Line("nodes", f"exactly {group.nodes} nodes labelled {selector}", "they exist; no machine is created")
     yield Line("fabric", f"{group.fabric.name} (tier {group.fabric.tier})", group.fabric.source)
     asked = ", ".join(f"{key}: {count}" for key, count in group.profile.fabric.resources.items()) or "no device resource"
     yield Line("pod profile", asked, "the same in the gate and in every job")

@@ -164,7 +164,7 @@ def _of_machine(name: str, accelerators: str, path: str) -> GroupFabric | Proble
         devices=found.devices,
         devices_per_node=row.fabric_devices,
         resources={**found.pod_resources, found.pod_resource_per_device: row.fabric_devices},
-        environment=_environment(found.interface, (), row.accelerators),
+        environment={**_environment(found.interface, (), row.accelerators), **found.environment},
         transport_regex=found.transport_regex,
         rank_image=None,
         table_image=pinned_image(found.rank_image),

@@ -55,9 +55,15 @@ class GroupPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StackPlan:
-    """One stack on a cluster of one's own."""
+class GroupsPlan:
+    """What the plans of all clouds share: the stack's name, and its groups with profile and gate."""
 
     stack: str
-    cluster: ExistingCluster
     groups: tuple[GroupPlan, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackPlan(GroupsPlan):
+    """One stack on a cluster of one's own."""
+
+    cluster: ExistingCluster

@@ -5,12 +5,13 @@ from gpufabric.spec.node_group import FabricProfile, NodeGroupSpec
 from gpufabric.spec.problems import Problem, SpecError, dotted
 from gpufabric.spec.project import find_stack_file
 from gpufabric.spec.run_counter import run_of, with_run
-from gpufabric.spec.stack_file import CONFIG_KEY, StackFile, parse_spec, read_stack_file
+from gpufabric.spec.stack_file import CONFIG_KEY, AnyTrainingSpec, StackFile, parse_spec, read_stack_file
 from gpufabric.spec.training import ClusterSpec, ExistingCluster, GroupsSpec, TrainingSpec
 from gpufabric.spec.validation import ValidationSpec, size_bytes
 
 __all__ = [
     "CONFIG_KEY",
+    "AnyTrainingSpec",
     "ClusterSpec",
     "ExistingCluster",
     "FabricProfile",

@@ -6,9 +6,10 @@ from typing import Any
 from gpufabric.spec.problems import Problem, SpecError, shown
 
 CLOUDS = ("aws", "gcp", "nebius", "azure", "oci", "coreweave", "kubernetes")
-BUILT_CLOUDS = ("kubernetes",)
+BUILT_CLOUDS = ("kubernetes", "aws")
 
-_LATER_KEYS = ("stores", "storage", "scheduler")
+_LATER_KEYS = ("stores", "filesystems", "storage", "scheduler")
+_BUILT_KEYS = {"aws": ("stores", "filesystems")}
 _CLOUD_KEYS = {
     "region": "the cluster already stands somewhere",
     "zone": "the cluster already stands somewhere",
@@ -42,8 +43,10 @@ def refuse_what_is_not_built(raw: Mapping[str, Any]) -> tuple[list[Problem], dic
         reason = f"{rest.pop('orchestrator')} is not built yet"
         problems.append(Problem("orchestrator", reason, "write kubernetes, or leave it out"))
     for key in _LATER_KEYS:
-        if rest.pop(key, _ABSENT) is not _ABSENT:
+        if key not in _BUILT_KEYS.get(cloud, ()) and rest.pop(key, _ABSENT) is not _ABSENT:
             problems.append(Problem(key, "not built yet", "leave it out"))
+    if cloud != "kubernetes":
+        return problems, rest
     problems += _inapplicable(rest, _CLOUD_KEYS, "")
     if isinstance(raw.get("node_groups"), list):
         rest["node_groups"] = [dict(group) if isinstance(group, Mapping) else group for group in raw["node_groups"]]

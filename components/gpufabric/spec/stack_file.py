@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
 
@@ -12,8 +12,14 @@ from gpufabric.spec.problems import Problem, SpecError, dotted, shown
 from gpufabric.spec.roadmap import refuse_what_is_not_built
 from gpufabric.spec.training import TrainingSpec
 
+if TYPE_CHECKING:
+    from gpufabric.spec.aws import AwsTrainingSpec
+
 CONFIG_KEY = "gpufabric:stack"
 """The one config key of this project; everything a user asks for stands below it."""
+
+AnyTrainingSpec: TypeAlias = "TrainingSpec | AwsTrainingSpec"
+"""The wish of a stack, whatever its cloud; ``cloud`` tells them apart."""
 
 _FILE_NAME = re.compile(r"Pulumi\.(?P<stack>[A-Za-z0-9_.-]+)\.ya?ml")
 _PULUMI_KEYS = frozenset({"config", "encryptionsalt", "secretsprovider", "encryptedkey", "environment"})
@@ -25,7 +31,7 @@ class StackFile:
 
     path: Path
     stack: str
-    spec: TrainingSpec
+    spec: AnyTrainingSpec
 
 
 class _Loader(yaml.SafeLoader):
@@ -47,18 +53,27 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
 
 
-def parse_spec(raw: object) -> TrainingSpec:
+def parse_spec(raw: object) -> AnyTrainingSpec:
     """The value of ``gpufabric:stack`` as a spec; raises :class:`SpecError` with every problem of its shape."""
     if not isinstance(raw, Mapping):
         return TrainingSpec.parse(raw)
     problems, rest = refuse_what_is_not_built(raw)
     try:
-        spec = TrainingSpec.parse(rest)
+        spec = _model_of(raw["cloud"]).parse(rest)
     except SpecError as error:
         raise SpecError([*problems, *error.problems]) from None
     if problems:
         raise SpecError(problems)
     return spec
+
+
+def _model_of(cloud: str) -> "type[TrainingSpec | AwsTrainingSpec]":
+    """The model of a cloud's wish: those of other clouds are not even imported."""
+    if cloud == "aws":
+        from gpufabric.spec.aws import AwsTrainingSpec
+
+        return AwsTrainingSpec
+    return TrainingSpec
 
 
 def read_stack_file(path: Path) -> StackFile:

@@ -8,6 +8,8 @@ from gpufabric.plan.aws.model import (
     Phase,
     ScaleUp,
 )
+from gpufabric.plan.aws.node_group import gate_group, plan_node_group
+from gpufabric.plan.aws.stack import group_validation, kubernetes_version, plan_gates, resolve_aws
 
 __all__ = [
     "AwsStackPlan",
@@ -16,4 +18,10 @@ __all__ = [
     "NetworkInterface",
     "Phase",
     "ScaleUp",
+    "gate_group",
+    "group_validation",
+    "kubernetes_version",
+    "plan_gates",
+    "plan_node_group",
+    "resolve_aws",
 ]

@@ -7,7 +7,7 @@ from enum import Enum
 
 from gpufabric.hardware import AwsMachine, EksVersion
 from gpufabric.plan.cloud import HourlyCost, Taint
-from gpufabric.plan.model import GroupPlan
+from gpufabric.plan.model import GroupsPlan
 
 INTERFACE, EFA_ONLY = "interface", "efa-only"
 
@@ -86,14 +86,12 @@ class EksNodeGroupPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AwsStackPlan:
+class AwsStackPlan(GroupsPlan):
     """One stack on AWS. ``groups`` are the gates and profiles of ``node_groups``, in the same order."""
 
-    stack: str
     region: str
     zone: str
     tags: Mapping[str, str]
     version: EksVersion
     node_groups: tuple[EksNodeGroupPlan, ...]
-    groups: tuple[GroupPlan, ...]
     cost: HourlyCost

@@ -1,0 +1,91 @@
+"""How the machines of a group are had: kind, window, placement. Every check across the keys of ``capacity``."""
+
+from datetime import datetime, timedelta
+
+from gpufabric.hardware import AwsMachine, capacity_block_rules
+from gpufabric.plan.aws.model import CapacityPlan, Phase, ScaleUp
+from gpufabric.spec import Problem, SpecError
+from gpufabric.spec.aws import AwsCapacitySpec
+from gpufabric.spec.cloud import instant
+
+_RESERVED = ("reservation", "capacity_block")
+_TYPES = {"on_demand": "ON_DEMAND", "reservation": "ON_DEMAND", "spot": "SPOT", "capacity_block": "CAPACITY_BLOCK"}
+_BLOCK_MARKET = "capacity-block"
+_UP_TAKES = timedelta(minutes=45)
+"""Ours: a cluster, its add-ons and a node group are made within this. A scheduled action whose time has passed is refused."""
+
+
+def plan_capacity(
+    wish: AwsCapacitySpec, machine: AwsMachine, nodes: int, *, fabric: bool, now: datetime, path: str
+) -> CapacityPlan:
+    """The capacity of one group; raises :class:`SpecError`. ``now`` is in UTC."""
+    if problems := _problems(wish, machine, nodes, path):
+        raise SpecError(problems)
+    phase = _phase(wish, now)
+    scale_up = ScaleUp(instant(wish.starts_at), nodes) if phase is Phase.BEFORE and wish.starts_at else None
+    return CapacityPlan(
+        kind=wish.kind,
+        phase=phase,
+        capacity_type=_TYPES[wish.kind],
+        market_type=_BLOCK_MARKET if wish.kind == "capacity_block" else "",
+        reservation_id=wish.id,
+        # A block is placed together already; a reservation keeps the group that it was made in, or has none: another one
+        # finds no capacity. With spot a group leaves few places.
+        own_placement_group=wish.kind == "on_demand" and fabric and nodes > 1 and wish.placement_group is None,
+        placement_group=wish.placement_group,
+        desired_nodes=nodes if phase is Phase.OPEN else 0,
+        scale_up=scale_up,
+        reserved=wish.kind in _RESERVED,
+        may_lack_nodes=wish.kind == "spot" or phase is not Phase.OPEN,
+    )
+
+
+def _phase(wish: AwsCapacitySpec, now: datetime) -> Phase:
+    """A window that opens within an ``up``'s time counts as open: the group asks for its nodes until they come."""
+    if wish.starts_at and now + _UP_TAKES < instant(wish.starts_at):
+        return Phase.BEFORE
+    if wish.ends_at:
+        early = capacity_block_rules().closes_before_end_s if wish.kind == "capacity_block" else 0
+        if now >= instant(wish.ends_at) - timedelta(seconds=early):
+            return Phase.AFTER
+    return Phase.OPEN
+
+
+def _problems(wish: AwsCapacitySpec, machine: AwsMachine, nodes: int, path: str) -> list[Problem]:
+    problems = []
+    if machine.capacity_kinds and wish.kind not in machine.capacity_kinds:
+        fix = f"write {' or '.join(machine.capacity_kinds)}"
+        problems.append(Problem(f"{path}.kind", f"{machine.name} cannot be had as {wish.kind}", fix, str(machine.provenance)))
+    if wish.kind in _RESERVED:
+        problems += _reserved_problems(wish, nodes, path)
+    else:
+        for key in ("id", "starts_at", "ends_at", "lookup"):
+            if getattr(wish, key):
+                fix = "leave it out, or write kind: reservation or kind: capacity_block"
+                problems.append(Problem(f"{path}.{key}", f"does not apply to kind: {wish.kind}", fix))
+    if wish.starts_at and wish.ends_at and instant(wish.starts_at) >= instant(wish.ends_at):
+        reason = f"the window ends ({wish.ends_at}) before it begins ({wish.starts_at})"
+        problems.append(Problem(f"{path}.ends_at", reason, "write a later time"))
+    return problems
+
+
+def _reserved_problems(wish: AwsCapacitySpec, nodes: int, path: str) -> list[Problem]:
+    problems = []
+    if wish.id is None:
+        problems.append(Problem(f"{path}.id", f"missing: kind: {wish.kind} is one that exists", "write its id, cr-..."))
+    if wish.kind != "capacity_block":
+        return problems
+    rules = capacity_block_rules()
+    if nodes > rules.most_nodes:
+        fix = f"write at most {rules.most_nodes} nodes, and a group for each block"
+        reason = f"{nodes} nodes; a capacity block holds at most {rules.most_nodes}"
+        problems.append(Problem(f"{path.rpartition('.')[0]}.nodes", reason, fix, str(rules.provenance)))
+    if wish.placement_group:
+        reason, rule = "a capacity block takes no placement group: it is placed together already", "AWS EC2, 2026-07"
+        problems.append(Problem(f"{path}.placement_group", reason, "leave it out", rule))
+    if not wish.lookup:
+        for key in ("starts_at", "ends_at"):
+            if getattr(wish, key) is None:
+                fix = "write the block's time in UTC, or lookup: true, which asks AWS at preview"
+                problems.append(Problem(f"{path}.{key}", "missing: a capacity block has a window", fix))
+    return problems

@@ -1,0 +1,52 @@
+"""Say what a plan for AWS will build, and why."""
+
+from collections.abc import Iterator
+
+from gpufabric.plan.aws.model import AwsStackPlan, EksNodeGroupPlan, Phase
+from gpufabric.plan.explain import Line, explain_group
+from gpufabric.plan.model import GroupsPlan
+
+_PHASES = {
+    Phase.BEFORE: "its window has not begun: no nodes until then, and the gate's outcome is pending",
+    Phase.OPEN: "the nodes are asked for now",
+    Phase.AFTER: "its window is over: no nodes, and the gate's outcome is pending",
+}
+
+
+def explain_aws(plan: GroupsPlan) -> Iterator[tuple[str, tuple[Line, ...]]]:
+    """First the stack, then each group."""
+    if not isinstance(plan, AwsStackPlan):
+        raise TypeError(f"no plan for AWS: {type(plan).__name__}")
+    yield f"{plan.stack}: EKS in {plan.zone}", tuple(_stack(plan))
+    for group, nodes in zip(plan.groups, plan.node_groups, strict=True):
+        yield explain_group(group, _nodes(nodes))
+
+
+def _stack(plan: AwsStackPlan) -> Iterator[Line]:
+    yield Line("kubernetes", f"{plan.version.kubernetes}, node images {plan.version.ami_release}", str(plan.version.provenance))
+    known = plan.cost.usd_per_hour
+    yield Line("cost", "not known" if known is None else f"{known:.2f} US dollars per hour", "; ".join(plan.cost.parts))
+
+
+def _nodes(plan: EksNodeGroupPlan) -> Iterator[Line]:
+    capacity, machine = plan.capacity, plan.machine
+    yield Line(
+        "nodes",
+        f"{plan.nodes} x {machine.name}, made as one managed node group",
+        f"image {plan.ami_type} {plan.release_version}",
+    )
+    what = capacity.kind.replace("_", " ") + (f" {capacity.reservation_id}" if capacity.reservation_id else "")
+    yield Line("capacity", what, _PHASES[capacity.phase])
+    if capacity.scale_up:
+        at = f"{capacity.scale_up.at:%Y-%m-%dT%H:%MZ}"
+        yield Line("scale-up", f"{capacity.scale_up.nodes} nodes at {at}", "a scheduled action of the group")
+    efa = [each for each in plan.interfaces if each.kind != "interface"]
+    yield Line("interfaces", f"{len(plan.interfaces)}, of them {len(efa)} with EFA alone", str(machine.provenance))
+    if capacity.own_placement_group or capacity.placement_group:
+        name = capacity.placement_group or "of its own"
+        yield Line("placement group", f"cluster, {name}", "EFA is fastest between machines that stand near each other")
+    if capacity.reserved:
+        reason = f"reserved capacity has no room for one more: up to {plan.nodes} nodes are drained one by one in an update"
+        yield Line("updates", "without extra nodes (MINIMAL)", reason)
+    taints = ", ".join(f"{each.key}={each.value}" for each in plan.taints)
+    yield Line("taints", taints, "nothing lands on a node that was not validated")

@@ -1,0 +1,94 @@
+"""One managed node group of EKS: everything that goes into its launch template and the group itself, and its gate's group."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from gpufabric.hardware import AwsMachine, EksVersion
+from gpufabric.plan.aws.capacity import plan_capacity
+from gpufabric.plan.aws.images import ami_release, ami_type, user_data
+from gpufabric.plan.aws.machine import group_machine
+from gpufabric.plan.aws.model import EksNodeGroupPlan
+from gpufabric.plan.aws.nics import node_interfaces
+from gpufabric.plan.cloud import (
+    FABRIC_EFA,
+    GPU_TAINT_KEY,
+    GPU_TAINT_VALUE,
+    HOLD_TAINT,
+    LABEL_FABRIC,
+    LABEL_GROUP,
+    Taint,
+)
+from gpufabric.spec import NodeGroupSpec, Problem, SpecError
+from gpufabric.spec.aws import EksNodeGroupSpec
+
+_TAINTS = (Taint(GPU_TAINT_KEY, GPU_TAINT_VALUE), Taint(HOLD_TAINT, "true"))
+
+
+def plan_node_group(
+    wish: EksNodeGroupSpec, version: EksVersion, tags: Mapping[str, str], *, now: datetime, path: str
+) -> EksNodeGroupPlan:
+    """The plan of one group; raises :class:`SpecError` with all its problems."""
+    machine = group_machine(wish, path)
+    if isinstance(machine, Problem):
+        raise SpecError([machine])
+    fabric = wish.network_tier == "best"
+    interfaces = node_interfaces(machine, fabric=fabric)
+    family, release = ami_type(wish, machine, path), ami_release(wish, version, path)
+    problems = [found for found in (family, release) if isinstance(found, Problem)]
+    problems += _disk_problems(wish, machine, path)
+    if wish.public_ip and len(interfaces) > 1:
+        reason = f"AWS gives no public address to a machine with {len(interfaces)} network interfaces ({machine.name})"
+        fix = "leave it out; nodes reach the internet through the NAT gateway"
+        problems.append(Problem(f"{path}.public_ip", reason, fix, "AWS EC2 EFA documentation"))
+    try:
+        capacity = plan_capacity(wish.capacity, machine, wish.nodes, fabric=fabric, now=now, path=f"{path}.capacity")
+    except SpecError as error:
+        raise SpecError([*problems, *error.problems]) from None
+    if problems:
+        raise SpecError(problems)
+    return EksNodeGroupPlan(
+        name=wish.name,
+        machine=machine,
+        nodes=wish.nodes,
+        interfaces=interfaces,
+        capacity=capacity,
+        ami_type=str(family),
+        release_version=str(release),
+        user_data=user_data(machine, striped=wish.disk_tier == "best", fabric=fabric),
+        labels=node_labels(wish.name, fabric=fabric),
+        taints=_TAINTS,
+        root_volume_gib=wish.root_volume_gib,
+        public_ip=wish.public_ip,
+        auto_repair=wish.auto_repair,
+        # MINIMAL takes a node away before it asks for the next one: a full reservation has no room for one more.
+        update_strategy="MINIMAL" if capacity.reserved else "DEFAULT",
+        tags=tags,
+    )
+
+
+def node_labels(name: str, *, fabric: bool) -> dict[str, str]:
+    """Labels of the group's nodes. That of the fabric is only where its devices are: the device plugin selects by it."""
+    return {LABEL_GROUP: name, **({LABEL_FABRIC: FABRIC_EFA} if fabric else {})}
+
+
+def gate_group(plan: EksNodeGroupPlan) -> NodeGroupSpec:
+    """The same group as its gate and its jobs see it: nodes with our label, and the fabric of the machine."""
+    machine = plan.machine
+    fabric = {"machine_type": machine.name} if LABEL_FABRIC in plan.labels else {"fabric": "ethernet"}
+    return NodeGroupSpec.parse(
+        {
+            "name": plan.name,
+            "node_selector": {LABEL_GROUP: plan.name},
+            "accelerators": f"{machine.accelerator}:{machine.accelerators}",
+            "nodes": plan.nodes,
+            "network_tier": "best" if LABEL_FABRIC in plan.labels else "standard",
+            **fabric,
+        }
+    )
+
+
+def _disk_problems(wish: EksNodeGroupSpec, machine: AwsMachine, path: str) -> list[Problem]:
+    if wish.disk_tier == "network" or machine.local_disk_gb:
+        return []
+    reason = f"best (the default) asks for local NVMe disks; {machine.name} has none that are known here"
+    return [Problem(f"{path}.disk_tier", reason, "write disk_tier: network", str(machine.provenance))]

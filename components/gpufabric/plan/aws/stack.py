@@ -1,0 +1,96 @@
+"""From a wish for AWS to a plan: all problems of all parts are found here and reported together."""
+
+from datetime import datetime
+
+from gpufabric.hardware import EksVersion, UnknownHardwareError, eks_version
+from gpufabric.plan.aws.model import AwsStackPlan, EksNodeGroupPlan
+from gpufabric.plan.aws.node_group import gate_group, plan_node_group
+from gpufabric.plan.cost import Machines, hourly_cost
+from gpufabric.plan.model import GroupPlan
+from gpufabric.plan.resolve import resolve_group
+from gpufabric.spec import Problem, SpecError, ValidationSpec
+from gpufabric.spec.aws import AwsTrainingSpec
+
+CLOUD = "aws"
+
+
+def resolve_aws(spec: AwsTrainingSpec, stack: str, *, now: datetime) -> AwsStackPlan:
+    """The plan of a stack on AWS at ``now`` (UTC); raises :class:`SpecError` with every problem of every part."""
+    problems = _place_problems(spec)
+    version = kubernetes_version(spec.cluster.kubernetes_version, "cluster.kubernetes_version")
+    if isinstance(version, Problem):
+        problems.append(version)
+        version = eks_version()  # the groups' other problems are found with the default one
+    groups: list[EksNodeGroupPlan] = []
+    for position, wish in enumerate(spec.node_groups):
+        try:
+            groups.append(plan_node_group(wish, version, spec.tags, now=now, path=f"node_groups[{position}]"))
+        except SpecError as error:
+            problems += error.problems
+    try:
+        gates = plan_gates(groups, spec.validation, stack)
+    except SpecError as error:
+        raise SpecError([*problems, *error.problems]) from None
+    if problems:
+        raise SpecError(problems)
+    machines = [Machines(each.name, each.machine.name, each.nodes, price_of(each)) for each in groups]
+    return AwsStackPlan(
+        stack=stack,
+        region=spec.region,
+        zone=spec.zone,
+        tags=spec.tags,
+        version=version,
+        node_groups=tuple(groups),
+        groups=gates,
+        cost=hourly_cost(CLOUD, spec.region, machines),
+    )
+
+
+def plan_gates(groups: list[EksNodeGroupPlan], validation: ValidationSpec, stack: str) -> tuple[GroupPlan, ...]:
+    """The gate of each group; raises :class:`SpecError`."""
+    members = [gate_group(group) for group in groups]
+    plans: list[GroupPlan] = []
+    problems: list[Problem] = []
+    for position, (group, member) in enumerate(zip(groups, members, strict=True)):
+        wish = group_validation(group, validation)
+        try:
+            plans.append(resolve_group(member, wish, stack, f"node_groups[{position}]", all_groups=members))
+        except SpecError as error:
+            problems += error.problems
+    if problems:
+        raise SpecError(problems)
+    return tuple(plans)
+
+
+def group_validation(group: EksNodeGroupPlan, validation: ValidationSpec) -> ValidationSpec:
+    """What is measured in one group: where nodes may lack, the gate does not wait and its outcome is pending."""
+    return validation.model_copy(update={"wait": False}) if group.capacity.may_lack_nodes else validation
+
+
+def price_of(group: EksNodeGroupPlan) -> str:
+    """Under which price the group runs: a reservation costs what on demand does, a block is paid in advance."""
+    return "on_demand" if group.capacity.kind == "reservation" else group.capacity.kind
+
+
+def kubernetes_version(wanted: str | None, path: str) -> EksVersion | Problem:
+    """The version asked for with its pinned images, or why there is none."""
+    try:
+        return eks_version(wanted)
+    except UnknownHardwareError as error:
+        return Problem(path, str(error), "write one of these, or leave it out")
+
+
+def _place_problems(spec: AwsTrainingSpec) -> list[Problem]:
+    problems = []
+    if spec.zone[:-1] != spec.region:
+        problems.append(Problem("zone", f"{spec.zone} is not in {spec.region}", f"write a zone such as {spec.region}a"))
+    access = spec.api_access
+    if access.kind == "dns":
+        fix = "write kind: public with cidrs, or kind: private and run inside the network"
+        problems.append(Problem("api_access.kind", "EKS has no DNS endpoint of this kind (GKE has)", fix))
+    if access.kind == "public" and not access.cidrs:
+        fix = "write the networks that may, such as [203.0.113.0/24]"
+        problems.append(Problem("api_access.cidrs", "missing: nobody could reach the API", fix))
+    if access.kind == "private" and access.cidrs:
+        problems.append(Problem("api_access.cidrs", "a private endpoint is reached from inside alone", "leave it out"))
+    return problems
