@@ -21,7 +21,7 @@ LADDER: dict[str, list[str]] = {
         "tests/cli",
         "tests/tools",
     ],
-    "component": ["tests/kubernetes", "tests/golden"],
+    "component": ["tests/kubernetes", "tests/aws", "tests/golden"],
     "local": ["tests/local"],
 }
 

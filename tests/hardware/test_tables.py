@@ -12,10 +12,13 @@ import pytest
 from gpufabric.hardware import TableError, UnknownHardwareError, accelerators, fabrics
 from gpufabric.hardware.accelerators import Accelerator
 from gpufabric.hardware.baselines import Baseline, baselines
+from gpufabric.hardware.control_plane import ControlPlaneTier, control_plane_tiers
+from gpufabric.hardware.daemons import Daemon, daemons
 from gpufabric.hardware.eks import EksVersion, eks_versions
 from gpufabric.hardware.fabrics import Fabric, machine_fabrics
 from gpufabric.hardware.health import HealthCheck, health_checks, xids
 from gpufabric.hardware.images import NcclTestsImage, nccl_tests_images
+from gpufabric.hardware.lustre import LustreMetadata, LustreThroughput, lustre_metadata, lustre_throughputs
 from gpufabric.hardware.machines import AwsMachine, aws_machines
 from gpufabric.hardware.prices import MachinePrice, machine_prices
 from gpufabric.hardware.tables import KINDS, Provenance, Row, load, named_rows
@@ -27,6 +30,10 @@ TABLES: dict[str, type[Row]] = {
     "fabrics.toml": Fabric,
     "health.toml": HealthCheck,
     "images.toml": NcclTestsImage,
+    "daemons.toml": Daemon,
+    "eks_tiers.toml": ControlPlaneTier,
+    "fsx_lustre.toml": LustreThroughput,
+    "fsx_metadata.toml": LustreMetadata,
     "machines_aws.toml": AwsMachine,
     "prices.toml": MachinePrice,
 }
@@ -85,7 +92,8 @@ def test_rows_hold_values_of_the_annotated_types() -> None:
     """Rows are read without a type check; a text where a number belongs would show only where it is used."""
     seen = 0
     of_health = (*health_checks().values(), *xids().values())
-    of_clouds = (*machine_fabrics().values(), *aws_machines().values(), *eks_versions().values(), *machine_prices())
+    of_clouds = (*daemons().values(), *control_plane_tiers().values(), *lustre_throughputs().values(), lustre_metadata())
+    of_clouds = (*of_clouds, *machine_fabrics().values(), *aws_machines().values(), *eks_versions().values(), *machine_prices())
     of_all = (*accelerators().values(), *fabrics().values(), *nccl_tests_images().values(), *baselines())
     for row in (*of_all, *of_health, *of_clouds):
         for key, annotation in get_type_hints(type(row)).items():

@@ -66,10 +66,18 @@ class _NoMocks(Mocks):
 
 
 class _Recorder(MockMonitor):
-    """Answers registrations with their own inputs, as a provider that accepts everything."""
+    """Answers registrations with their own inputs, as a provider that accepts everything, and what its cloud adds to them."""
 
-    def __init__(self, recording: Recording, cluster: Mapping[str, Mapping[str, Any]], *, preview: bool) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        cluster: Mapping[str, Mapping[str, Any]],
+        computed: Mapping[str, Mapping[str, Any]],
+        *,
+        preview: bool,
+    ) -> None:
         super().__init__(_NoMocks())
+        self._computed = computed
         self._recording, self._cluster, self._preview = recording, cluster, preview
         self._by_urn: dict[str, Registered] = {}
 
@@ -79,7 +87,11 @@ class _Recorder(MockMonitor):
         found = self._record(urn, request, _options(request), request.object)
         physical = "" if self._preview or not request.custom else f"id-of-{request.name}"
         self._recording.resources += [] if found.type == _STACK else [found]
-        return resource_pb2.RegisterResourceResponse(urn=urn, id=physical, object=request.object)
+        made = struct_pb2.Struct()
+        made.CopyFrom(request.object)
+        if not self._preview:
+            made.update(_merged(found.inputs, self._computed.get(found.type, {})))
+        return resource_pb2.RegisterResourceResponse(urn=urn, id=physical, object=made)
 
     def ReadResource(self, request: Any) -> Any:  # noqa: N802
         urn = self.make_urn(request.parent, request.type, request.name)
@@ -138,6 +150,14 @@ def _of_the_sdk(alias: dict[str, Any]) -> bool:
     return str(alias.get("spec", {}).get("type", "")).startswith("kubernetes:")
 
 
+def _merged(inputs: Mapping[str, Any], computed: Mapping[str, Any]) -> dict[str, Any]:
+    """What the cloud adds: new outputs, and new keys of an input that is a mapping."""
+    return {
+        key: {**inputs[key], **value} if isinstance(inputs.get(key), dict) and isinstance(value, Mapping) else value
+        for key, value in computed.items()
+    }
+
+
 def _plain(value: Any) -> Any:
     """Whole numbers as such: on the wire every number is a float."""
     if isinstance(value, dict):
@@ -162,12 +182,14 @@ def run(
     preview: bool = False,
     config: Mapping[str, object] | None = None,
     cluster: Mapping[str, Mapping[str, Any]] | None = None,
+    computed: Mapping[str, Mapping[str, Any]] | None = None,
     recording: Recording | None = None,
 ) -> Recording:
     """Run ``program`` as the body of a stack and wait for all it started; raises what it raises.
 
-    ``cluster``: objects that can be read, by ``namespace/name``. ``recording``: where to note, for a program that raises.
-    Each run has settings of its own, since Pulumi keeps them in context variables.
+    ``cluster``: objects that can be read, by id. ``computed``: outputs that a cloud adds, by the resource's type.
+    ``recording``: where to note, for a program that raises. Each run has settings of its own, since Pulumi keeps them in
+    context variables.
     """
     recording = recording or Recording()
 
@@ -178,7 +200,7 @@ def run(
         loop = asyncio.new_event_loop()
         try:
             asyncio.set_event_loop(loop)
-            monitor = _Recorder(recording, verdicts() if cluster is None else cluster, preview=preview)
+            monitor = _Recorder(recording, verdicts() if cluster is None else cluster, computed or {}, preview=preview)
             features = set(monitor.GetDeploymentInfo(empty_pb2.Empty()).supportedFeatures)  # type: ignore[no-untyped-call]
             settings: dict[str, Any] = {"project": PROJECT, "stack": stack, "dry_run": preview}
             settings |= {"organization": None, "callbacks": None}

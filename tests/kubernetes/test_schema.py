@@ -10,13 +10,13 @@ from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
 
 import gpufabric.kubernetes
-from gpufabric.kubernetes import FabricGate, KubernetesNodeGroup, KubernetesTrainingStack, NcclValidation
+from gpufabric.kubernetes import FabricDaemons, FabricGate, KubernetesNodeGroup, KubernetesTrainingStack, NcclValidation
 from gpufabric.spec import SpecError
 from tests.kubernetes.golden import same_as_golden
 from tests.kubernetes.mocked import Recording, run
 from tests.spec.specs import CPU, H100
 
-COMPONENTS = [FabricGate, KubernetesNodeGroup, KubernetesTrainingStack, NcclValidation]
+COMPONENTS = [FabricDaemons, FabricGate, KubernetesNodeGroup, KubernetesTrainingStack, NcclValidation]
 
 
 def provider() -> ComponentProvider:
@@ -113,6 +113,7 @@ def test_a_hosted_wish_that_is_wrong_says_so_before_anything_is_registered() -> 
 def test_types_are_identity() -> None:
     """A token is in every state file: it never changes."""
     assert set(schema()["resources"]) == {
+        "gpufabric:index:FabricDaemons",
         "gpufabric:index:FabricGate",
         "gpufabric:index:KubernetesNodeGroup",
         "gpufabric:index:KubernetesTrainingStack",

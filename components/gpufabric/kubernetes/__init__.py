@@ -7,13 +7,18 @@ from gpufabric.kubernetes.node_group import KubernetesNodeGroup
 from gpufabric.kubernetes.stack import KubernetesTrainingStack
 
 if TYPE_CHECKING:
+    from gpufabric.kubernetes.fabric_daemons import FabricDaemons
     from gpufabric.kubernetes.fabric_gate import FabricGate
 
-__all__ = ["FabricGate", "KubernetesNodeGroup", "KubernetesTrainingStack", "NcclValidation"]
+__all__ = ["FabricDaemons", "FabricGate", "KubernetesNodeGroup", "KubernetesTrainingStack", "NcclValidation"]
 
 
 def __getattr__(name: str) -> Any:
-    """``FabricGate`` is imported when it is asked for: it alone needs two more modules of the SDK, a tenth of a second."""
+    """What not every stack uses is imported when it is asked for: more modules of the SDK cost a tenth of a second."""
+    if name == "FabricDaemons":
+        from gpufabric.kubernetes.fabric_daemons import FabricDaemons
+
+        return FabricDaemons
     if name == "FabricGate":
         from gpufabric.kubernetes.fabric_gate import FabricGate
 

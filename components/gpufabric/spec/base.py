@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from gpufabric.spec.problems import Problem, SpecError, dotted, shown
@@ -20,6 +20,18 @@ def _integral(value: object) -> object:
 
 
 WholeNumber = Annotated[int, BeforeValidator(_integral)]
+
+
+def matching(pattern: str | re.Pattern[str], what: str, example: str) -> AfterValidator:
+    """A validator: the whole text matches ``pattern``, or a ValueError that shows an example."""
+    compiled = re.compile(pattern)
+
+    def check(value: str) -> str:
+        if not compiled.fullmatch(value):
+            raise ValueError(f"{shown(value)} is not {what}; write for example {example}")
+        return value
+
+    return AfterValidator(check)
 
 
 class Wish(BaseModel):

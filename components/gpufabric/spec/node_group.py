@@ -1,11 +1,11 @@
 """Wishes about one group of equal nodes."""
 
 import re
-from typing import Annotated, Any, Literal, Protocol, TypeVar
+from typing import Annotated, Literal, Protocol, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from gpufabric.spec.base import DNS_LABEL, WholeNumber, Wish
+from gpufabric.spec.base import DNS_LABEL, WholeNumber, Wish, matching
 from gpufabric.spec.problems import shown
 
 # The longest name made from a group's is `<group>-ranks-<index>.<group>-ranks`; 20 letters leave room in every limit.
@@ -72,18 +72,9 @@ def _environment(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
-def _matches(pattern: re.Pattern[str], what: str, example: str) -> Any:
-    def check(value: str) -> str:
-        if not pattern.fullmatch(value):
-            raise ValueError(f"{shown(value)} is not {what}; write for example {example}")
-        return value
-
-    return AfterValidator(check)
-
-
-Image = Annotated[str, _matches(_IMAGE, "an image reference", "registry.example/team/image:1.2")]
-Hca = Annotated[str, _matches(_HCA, "a host channel adapter", "mlx5_0, or mlx5 for all that begin so")]
-Interface = Annotated[str, _matches(_INTERFACE, "a network interface", "eth0")]
+Image = Annotated[str, matching(_IMAGE, "an image reference", "registry.example/team/image:1.2")]
+Hca = Annotated[str, matching(_HCA, "a host channel adapter", "mlx5_0, or mlx5 for all that begin so")]
+Interface = Annotated[str, matching(_INTERFACE, "a network interface", "eth0")]
 GroupName = Annotated[str, AfterValidator(_name)]
 Accelerators = Annotated[str, AfterValidator(_accelerators)]
 DeviceCount = Annotated[WholeNumber, Field(ge=1, le=4096)]

@@ -1,23 +1,60 @@
-"""The EKS cluster: made, or one that exists."""
+"""Wishes about the EKS cluster: who reaches its API, who administers it, what runs beside the GPU nodes."""
+
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpufabric.spec.base import Wish
+from gpufabric.spec.aws.ids import PrincipalArn, Region
+from gpufabric.spec.aws.tags import Tags
+from gpufabric.spec.base import WholeNumber, Wish, matching
+from gpufabric.spec.cloud import ApiAccess
+
+_CLUSTER_NAME = r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}"
+_VERSION = r"1\.[0-9]{2}"
+_MACHINE = r"[a-z0-9-]{2,20}\.[a-z0-9-]{2,20}"
 
 
 class ExistingEks(Wish):
-    """An EKS cluster that exists."""
+    """An EKS cluster that exists. Nothing of it is changed."""
 
-    name: str
-    """Name of the cluster."""
+    name: Annotated[str, matching(_CLUSTER_NAME, "the name of an EKS cluster", "training")]
+    """Its name, in the region of the stack."""
+
+
+class SystemNodes(Wish):
+    """CPU nodes without taint, where CoreDNS, controllers and the gate's coordinator run."""
+
+    machine_type: Annotated[str, matching(_MACHINE, "a machine type", "m7i.xlarge")] = "m7i.xlarge"
+    """Machine type, x86. Default ``m7i.xlarge``: 4 vCPU, 16 GiB."""
+    nodes: Annotated[WholeNumber, Field(ge=2, le=50)] = 2
+    """How many, 2 to 50. Default 2: one may fail."""
 
 
 class EksClusterSpec(Wish):
-    """A cluster of its own, or an existing one."""
+    """The cluster, as it stands under ``cluster`` in a stack file."""
 
+    kubernetes_version: Annotated[str, matching(_VERSION, "a Kubernetes version", "'1.34'")] | None = None
+    """Kubernetes version in quotes. Default: the one that the tables pin, for which AMI and add-ons are known."""
+    admin_principals: list[PrincipalArn] = Field(default_factory=list)
+    """IAM roles and users that administer the cluster, beside the one that creates it. Default: none."""
+    control_plane_tier: Literal["standard", "tier-xl", "tier-2xl", "tier-4xl", "tier-8xl"] | None = None
+    """Size of the control plane. Default: from the number of nodes. AWS bills all but ``standard`` by the hour."""
+    system_nodes: SystemNodes = SystemNodes()
+    """The CPU nodes. Default: two ``m7i.xlarge``."""
     existing: ExistingEks | None = None
-    """A cluster that exists. Default: one is made."""
-    kubernetes_version: str | None = None
-    """Kubernetes version, such as ``1.35``. Default: the table's."""
-    admin_principals: list[str] = Field(default_factory=list)
-    """ARNs of IAM users or roles that become administrators, besides who creates the cluster. Default: none."""
+    """A cluster that exists, instead of all the keys above. Default: one is made."""
+
+
+class EksClusterWish(EksClusterSpec):
+    """What one cluster component is asked for."""
+
+    region: Region
+    """Region of the cluster, such as ``us-east-2``."""
+    api_access: ApiAccess | None = None
+    """From where the API can be called. Required, unless the cluster exists."""
+    gpu_nodes: Annotated[WholeNumber, Field(ge=0, le=5000)] = 0
+    """How many GPU nodes the cluster will hold, 0 to 5,000."""
+    prefix_delegation: bool = True
+    """Whether pods get addresses in blocks of 16: needed where a network card holds two interfaces."""
+    tags: Tags = Field(default_factory=dict)
+    """Tags of everything that is made."""

@@ -5,11 +5,9 @@ from typing import Annotated
 from pydantic import Field
 
 from gpufabric.spec.aws.capacity import AwsCapacitySpec
-from gpufabric.spec.aws.ids import matching
-from gpufabric.spec.base import WholeNumber
+from gpufabric.spec.aws.tags import Tags
+from gpufabric.spec.base import WholeNumber, matching
 from gpufabric.spec.cloud import CloudNodeGroupSpec
-
-Tags = dict[str, str]
 
 
 class EksNodeGroupSpec(CloudNodeGroupSpec):

@@ -1,27 +1,37 @@
 """Who may reach the Kubernetes API. There is no default: an open endpoint and an unreachable one both cost dear."""
 
-import ipaddress
+from ipaddress import IPv4Network
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from gpufabric.spec.base import Wish
+from gpufabric.spec.cloud.blocks import PRIVATE_BLOCKS
 from gpufabric.spec.problems import shown
 
+_WIDEST = 8  # no owner has more of the internet than that
 
-def _cidrs(value: list[str]) -> list[str]:
-    for each in value:
-        try:
-            ipaddress.ip_network(each)
-        except ValueError as error:
-            raise ValueError(f"{shown(each)} is no network ({error}); write for example 203.0.113.0/24") from None
+
+def _source(value: str) -> str:
+    try:
+        block = IPv4Network(value)
+    except ValueError as error:
+        raise ValueError(f"{shown(value)} is no IPv4 network ({error}); write for example 203.0.113.0/24") from None
+    if block.prefixlen < _WIDEST:
+        raise ValueError(f"{value} opens the API to the internet; write the networks you call from, such as 203.0.113.7/32")
+    if any(block.overlaps(private) for private in PRIVATE_BLOCKS):
+        raise ValueError(f"{value} is private and never arrives at a public endpoint; write public addresses, or kind: private")
     return value
+
+
+Source = Annotated[str, AfterValidator(_source)]
 
 
 class ApiAccess(Wish):
     """How the cluster's API endpoint is reached."""
 
     kind: Literal["public", "private", "dns"]
-    """``public``: from ``cidrs``. ``private``: from inside the network alone. ``dns``: by a cloud's DNS endpoint (GKE)."""
-    cidrs: Annotated[list[str], AfterValidator(_cidrs)] = Field(default_factory=list)
-    """Networks that may reach a public endpoint, such as ``[203.0.113.0/24]``. Required with ``public``."""
+    """``public``: from ``cidrs`` and from inside. ``private``: from inside the network alone, where ``pulumi up`` then runs.
+    ``dns``: by a cloud's DNS endpoint (GKE)."""
+    cidrs: Annotated[list[Source], Field(max_length=40)] = Field(default_factory=list)
+    """Public IPv4 networks that may reach a public endpoint, /8 or narrower, at most 40. Required with ``public``."""

@@ -1,0 +1,48 @@
+"""A bucket, and who may reach it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpufabric.spec import Problem, SpecError
+from gpufabric.spec.aws.storage import S3BucketWish, ServiceAccountRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketPlan:
+    """A bucket: made, or found by its name."""
+
+    bucket: str
+    existing: bool
+    access: str
+    service_accounts: tuple[ServiceAccountRef, ...]
+    dangling_upload_days: int
+    old_version_days: int
+    protect: bool
+    tags: Mapping[str, str]
+
+
+def plan_bucket(spec: S3BucketWish, *, in_cluster: bool, at: str = "") -> BucketPlan:
+    """The plan of a bucket; raises :class:`SpecError`. ``in_cluster``: whether a cluster is named whose pods may reach it."""
+    problems = []
+    if spec.service_accounts and not in_cluster:
+        reason = "service accounts of no cluster"
+        problems.append(Problem("service_accounts", reason, "give cluster_name too, or leave them out"))
+    names = [(account.namespace, account.name) for account in spec.service_accounts]
+    for namespace, name in sorted({pair for pair in names if names.count(pair) > 1}):
+        problems.append(Problem("service_accounts", f"{namespace}/{name} is listed twice", "write it once"))
+    if spec.existing:
+        settings = sorted({"dangling_upload_days", "old_version_days", "protect"} & spec.model_fields_set)
+        reason = "the bucket exists and keeps its own settings"
+        problems += [Problem(key, reason, "leave it out") for key in settings]
+    if problems:
+        raise SpecError([problem.below(at) for problem in problems])
+    return BucketPlan(
+        bucket=spec.name,
+        existing=spec.existing,
+        access=spec.access,
+        service_accounts=tuple(spec.service_accounts),
+        dangling_upload_days=spec.dangling_upload_days,
+        old_version_days=spec.old_version_days,
+        protect=spec.protect,
+        tags=spec.tags,
+    )

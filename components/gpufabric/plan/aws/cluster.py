@@ -1,0 +1,180 @@
+"""The EKS cluster: its API, its control plane's size, and which add-ons come before and after its first nodes."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpufabric.hardware import UnknownHardwareError
+from gpufabric.hardware.control_plane import control_plane_tier
+from gpufabric.hardware.eks import eks_version
+from gpufabric.plan.aws.regions import partition_of
+from gpufabric.spec import Problem, SpecError
+from gpufabric.spec.aws.cluster import EksClusterWish
+
+LOGS = ("api", "audit", "authenticator", "controllerManager", "scheduler")
+LOG_DAYS = 90
+_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddonPlan:
+    """One add-on. ``configuration`` is what AWS's schema of the add-on takes; ``policy`` an AWS policy that its pods need."""
+
+    name: str
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    policy: str = ""
+    service_account: str = ""
+
+    @property
+    def configuration_json(self) -> str | None:
+        """As the API takes it; None for the add-on's defaults."""
+        return json.dumps(self.configuration, sort_keys=True) if self.configuration else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminPlan:
+    """One administrator. ``key`` is unique and part of the resource's name."""
+
+    key: str
+    principal: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterPlan:
+    """A cluster that is made."""
+
+    name: str
+    region: str
+    version: str
+    tier: str
+    public_cidrs: tuple[str, ...]
+    admins: tuple[AdminPlan, ...]
+    admin_policy: str
+    before_nodes: tuple[AddonPlan, ...]
+    after_nodes: tuple[AddonPlan, ...]
+    system_machine_type: str
+    system_nodes: int
+    tags: Mapping[str, str]
+
+
+def plan_cluster(name: str, spec: EksClusterWish, *, has_subnets: bool, at: str = "") -> ClusterPlan | str:
+    """The plan of a cluster that is made, or the name of the one that exists; raises :class:`SpecError`.
+
+    ``at``: path of the keys that stand under ``cluster`` in a stack file.
+    """
+    if spec.existing:
+        if problems := list(_decided(spec, has_subnets)):
+            raise SpecError([problem.below(at) for problem in problems])
+        return spec.existing.name
+    version = _version(spec.kubernetes_version)
+    problems = [*_access(spec), *_name_problems(name)]
+    problems += [] if has_subnets else [Problem("subnet_ids", "missing", "write private subnets in two zones or more")]
+    problems += [version] if isinstance(version, Problem) else []
+    if problems or isinstance(version, Problem) or spec.api_access is None:
+        raise SpecError([problem if problem.path == "api_access" else problem.below(at) for problem in problems])
+    partition = partition_of(spec.region)
+    return ClusterPlan(
+        name=name,
+        region=spec.region,
+        version=version,
+        tier=spec.control_plane_tier or control_plane_tier(spec.gpu_nodes + spec.system_nodes.nodes).name,
+        public_cidrs=tuple(spec.api_access.cidrs) if spec.api_access.kind == "public" else (),
+        admins=tuple(AdminPlan(key=_key(arn), principal=arn) for arn in spec.admin_principals),
+        admin_policy=f"arn:{partition}:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
+        before_nodes=_before_nodes(spec.prefix_delegation),
+        after_nodes=_after_nodes(),
+        system_machine_type=spec.system_nodes.machine_type,
+        system_nodes=spec.system_nodes.nodes,
+        tags=spec.tags,
+    )
+
+
+def _before_nodes(prefix_delegation: bool) -> tuple[AddonPlan, ...]:
+    """What a node needs to become Ready. The CNI's own permissions come by pod identity, so its agent is here too."""
+    cni: dict[str, Any] = {"enableNetworkPolicy": "true"}  # the gate's own NetworkPolicy is nothing without an enforcer
+    if prefix_delegation:
+        # A card with two interfaces has no room for a second ordinary one: pods would share the first one's 50 addresses.
+        cni["env"] = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
+    return (
+        AddonPlan(name="eks-pod-identity-agent"),
+        AddonPlan(name="vpc-cni", configuration=cni, policy="AmazonEKS_CNI_Policy", service_account="aws-node"),
+        AddonPlan(name="kube-proxy"),
+    )
+
+
+def _after_nodes() -> tuple[AddonPlan, ...]:
+    """What needs nodes to run on: an add-on whose pods find none is reported as degraded."""
+    everywhere = [{"operator": "Exists"}]  # its DCGM server tolerates nothing by itself and would miss every GPU node
+    return (
+        AddonPlan(name="coredns"),
+        AddonPlan(name="eks-node-monitoring-agent", configuration={"dcgmAgent": {"tolerations": everywhere}}),
+    )
+
+
+def _decided(spec: EksClusterWish, has_subnets: bool) -> Iterator[Problem]:
+    """Keys of a cluster that is made, beside one that exists."""
+    keys = {"kubernetes_version", "admin_principals", "control_plane_tier", "system_nodes"} & spec.model_fields_set
+    for key in sorted(keys | ({"subnet_ids"} if has_subnets else set())):
+        yield Problem(key, "the cluster exists, and nothing of it is changed", "leave it out")
+
+
+def _access(spec: EksClusterWish) -> list[Problem]:
+    access = spec.api_access
+    if access is None:
+        fix = "write {kind: public, cidrs: [your addresses]}, or {kind: private} if you run inside the VPC"
+        return [Problem("api_access", "missing: there is no default for who reaches the cluster's API", fix)]
+    if access.kind == "dns":
+        return [Problem("api_access", "dns is Google's", "write {kind: public, cidrs: [...]} or {kind: private}")]
+    if access.kind == "public" and not access.cidrs:
+        reason = "public without cidrs: nobody outside could reach the API, this program neither"
+        return [Problem("api_access", reason, "write cidrs: [your addresses], such as [203.0.113.7/32]")]
+    if access.kind == "private" and access.cidrs:
+        return [Problem("api_access", "private has no cidrs: only the VPC reaches the API", "leave cidrs out, or write public")]
+    return []
+
+
+def _name_problems(name: str) -> list[Problem]:
+    if _NAME.fullmatch(name):
+        return []
+    fix = "name stack and component with letters, digits, - and _, at most 100, beginning with a letter or digit"
+    return [Problem("", f"{name!r} cannot be the name of an EKS cluster", fix, "EKS API model, ClusterName, 2026-11")]
+
+
+def _version(kubernetes: str | None) -> str | Problem:
+    try:
+        return eks_version(kubernetes).kubernetes
+    except UnknownHardwareError as error:
+        return Problem("kubernetes_version", str(error), "write a known one, in quotes: its node images are pinned")
+
+
+def _key(principal: str) -> str:
+    """``ml-platform-1a2b3c``: the last word, and a hash that tells same-named principals apart."""
+    last = re.sub(r"[^A-Za-z0-9-]+", "-", principal.rpartition("/")[2])[:40].strip("-")
+    return f"{last}-{hashlib.sha256(principal.encode()).hexdigest()[:6]}"
+
+
+def kubeconfig(name: str, arn: str, endpoint: str, authority: str) -> str:
+    """A kubeconfig that asks the AWS command line for a token whenever it is used: it holds no credential itself.
+
+    ``arn``: of the cluster, which names its region. ``authority``: the API's certificate authority in base64.
+    """
+    region = arn.split(":")[3]
+    token = {
+        "apiVersion": "client.authentication.k8s.io/v1beta1",
+        "command": "aws",
+        "args": ["eks", "get-token", "--cluster-name", name, "--region", region, "--output", "json"],
+        "installHint": "install the AWS command line: it makes the token",
+        "interactiveMode": "Never",
+    }
+    held = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": endpoint, "certificate-authority-data": authority}}],
+        "users": [{"name": name, "user": {"exec": token}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "current-context": name,
+    }
+    return json.dumps(held, sort_keys=True)
