@@ -22,6 +22,7 @@ LADDER: dict[str, list[str]] = {
         "tests/tools",
     ],
     "component": ["tests/kubernetes", "tests/aws", "tests/golden"],
+    "judged": ["tests/judged"],
     "local": ["tests/local"],
 }
 

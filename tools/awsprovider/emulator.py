@@ -1,0 +1,59 @@
+"""moto's AWS on a port of this machine's loopback, behind the recorder."""
+
+import threading
+from types import TracebackType
+from typing import Any, Self
+
+from tools.awsprovider.recorder import Recorder
+
+REGION = "us-east-1"
+
+
+class Emulator:
+    """A context: serves from enter to exit. What it holds is in the memory of this process."""
+
+    def __init__(self) -> None:
+        from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+        from werkzeug.serving import make_server
+
+        class Quiet(MotoRequestHandler):
+            def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - werkzeug's name
+                """A line per request helps nobody: the recorder has them."""
+
+        self.recorder = Recorder(DomainDispatcherApplication(create_backend_app))
+        self._server = make_server("127.0.0.1", 0, self.recorder, threaded=True, request_handler=Quiet)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Sends every AWS SDK here, with keys that open nothing."""
+        return {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self._server.server_port}",
+            "AWS_ACCESS_KEY_ID": "testing",
+            "AWS_SECRET_ACCESS_KEY": "testing",
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": "/dev/null",
+            "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+        }
+
+    def reset(self) -> None:
+        """An empty account and an empty recording."""
+        from moto.backends import get_backend
+        from moto.core.base_backend import BackendDict
+
+        for name in ("ec2", "eks", "iam", "fsx", "s3", "autoscaling", "kms", "logs", "sts"):
+            backend = get_backend(name)
+            if isinstance(backend, BackendDict):
+                backend.reset()
+        self.recorder.forget()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()

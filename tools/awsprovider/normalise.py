@@ -1,0 +1,105 @@
+"""From what was on the wire to what is kept: ids, tokens and the order in which an engine sends, made the same each time.
+
+An id that an answer gave becomes one that follows from the request it answered, in the form it had. So the same plan yields the
+same record whatever ran first, and an id still leads to its maker.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from tools.awsprovider.recorder import Exchange
+from tools.judge.aws.model import AwsModel
+from tools.judge.aws.references import AwsBook
+from tools.judge.request import Request
+from tools.judge.shapes import UnknownOperationError
+
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+# subnet-0123456789abcdef0, fs-01234567, and whole UUIDs.
+_ID = re.compile(rf"(?<![\w-])(?:{_UUID}|[a-z]{{1,12}}-(?:[0-9a-f]{{17}}|[0-9a-f]{{8}}))(?![\w])")
+_IN_NAMES = re.compile(rf"{_UUID}")
+_UNSPECIFIC = "00000000-0000-4000-8000-000000000000"
+# Terraform's own unique names: a time and a counter.
+_TERRAFORM = re.compile(r"terraform-\d{18}[0-9a-f]{8}")
+_READS = ("Describe", "Get", "List", "Head")
+
+
+def normalise(exchanges: Sequence[Exchange], declared: Collection[str]) -> tuple[Request, ...]:
+    """The requests that change something, each after those that it needs. ``declared``: ids that existed before and stay."""
+    givers = _givers(exchanges, set(declared))
+    renamed: dict[str, str] = {}
+    seen: Counter[str] = Counter()
+    kept: list[Request] = []
+    for number, exchange in enumerate(exchanges):
+        text = _renamed(json.dumps(exchange.request.as_json(), sort_keys=True), renamed, declared)
+        seen[text] += 1
+        given = [name for name, giver in givers.items() if giver == number]
+        for place, name in enumerate(given):
+            renamed[name] = _derived(name, f"{text} {seen[text]} {place}")
+        changes = exchange.status < 300 and not (exchange.call and exchange.call.operation.startswith(_READS))
+        if changes or given:
+            gives = [renamed[name] for name in given]
+            kept.append(Request.from_json({**json.loads(text), "gives": sorted(gives)}))
+    return tuple(_in_order(kept))
+
+
+def _givers(exchanges: Sequence[Exchange], known: set[str]) -> dict[str, int]:
+    """Id -> the exchange whose answer held it first, for those ids that a later change names."""
+    givers: dict[str, int] = {}
+    used: dict[str, int] = {}
+    for number, exchange in enumerate(exchanges):
+        asked = json.dumps(exchange.request.as_json())
+        changes = not (exchange.call and exchange.call.operation.startswith(_READS))
+        for name in [*_ID.findall(asked), *_IN_NAMES.findall(asked)]:
+            if name in givers and changes:
+                used[name] = givers[name]
+            elif name not in givers:
+                known.add(name)
+        for name in [*_ID.findall(exchange.answer), *_IN_NAMES.findall(exchange.answer)]:
+            if name not in known:
+                givers.setdefault(name, number)
+    return used
+
+
+def _derived(name: str, source: str) -> str:
+    """An id of the same form that follows from ``source``."""
+    digits = iter(hashlib.sha512(source.encode()).hexdigest())
+    if _IN_NAMES.fullmatch(name):
+        return re.sub(r"[0-9a-f]", lambda _: next(digits), name)
+    before, _, _ = name.rpartition("-")
+    return f"{before}-" + "".join(next(digits) for _ in name[len(before) + 1 :])
+
+
+def _renamed(text: str, renamed: dict[str, str], declared: Collection[str]) -> str:
+    text = _TERRAFORM.sub(lambda found: "terraform-" + "0" * (len(found[0]) - 10), text)
+    text = _ID.sub(lambda found: renamed.get(found[0], found[0]), text)
+    made = set(renamed.values()) | set(declared)
+    # What nobody gave was drawn by the provider: tokens that make a request safe to repeat.
+    return _IN_NAMES.sub(lambda found: renamed.get(found[0], found[0] if found[0] in made else _UNSPECIFIC), text)
+
+
+def _in_order(requests: Sequence[Request]) -> list[Request]:
+    """By how deep a request's needs go, then by its text."""
+    model, book = AwsModel(), AwsBook()
+    made_by: dict[str, int] = {}
+    levels: list[int] = []
+    for request in requests:
+        text = json.dumps(request.as_json())
+        needs = {levels[made_by[name]] for name in _ID.findall(text) + _IN_NAMES.findall(text) if name in made_by}
+        makes = set(request.gives)
+        try:
+            call = model.read(request)
+        except UnknownOperationError:
+            pass
+        else:
+            needs |= {levels[made_by[str(thing)]] for _, thing in book.refers(call) if str(thing) in made_by}
+            makes |= {str(thing) for thing in book.makes(call, request)}
+        levels.append(1 + max(needs, default=-1))
+        for thing in makes:
+            made_by.setdefault(thing, len(levels) - 1)
+    order = sorted(
+        range(len(requests)), key=lambda n: (levels[n], requests[n].service, json.dumps(requests[n].as_json(), sort_keys=True))
+    )
+    return [requests[number] for number in order]

@@ -1,0 +1,86 @@
+"""Stands before moto: notes every request and its answer, and answers what moto lacks."""
+
+import io
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+from tools.awsprovider.lacking import Lacking
+from tools.judge.aws.capture import capture
+from tools.judge.aws.model import AwsModel
+from tools.judge.request import Request
+from tools.judge.shapes import Call, UnknownOperationError
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A request and what came back."""
+
+    request: Request
+    call: Call | None
+    """None where the published API has no such request."""
+    status: int
+    answer: str
+
+
+@dataclass
+class Recorder:
+    """A WSGI application around another one."""
+
+    inner: Callable[..., Iterable[bytes]]
+    exchanges: list[Exchange] = field(default_factory=list)
+    lacking: Lacking = field(default_factory=Lacking)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def forget(self) -> None:
+        """Begin a new recording."""
+        with self._lock:
+            self.exchanges.clear()
+            self.lacking.used.clear()
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        environ["wsgi.input"] = io.BytesIO(body)
+        request = capture(environ["REQUEST_METHOD"], environ["REQUEST_URI"], _headers(environ), body)
+        try:
+            call = AwsModel().read(request)
+        except UnknownOperationError:
+            call = None
+        given = self.lacking.answer(call) if call else None
+        if given:
+            status, headers, content = (
+                f"{given.status} {HTTPStatus(given.status).phrase}",
+                [("Content-Type", given.kind)],
+                given.body,
+            )
+        else:
+            status, headers, content = self._ask(environ)
+            content = self.lacking.complete(call, content) if call and status.startswith("2") else content
+        if environ["REQUEST_METHOD"] != "HEAD":
+            headers = [each for each in headers if each[0].lower() != "content-length"] + [
+                ("Content-Length", str(len(content)))
+            ]
+        with self._lock:
+            self.exchanges.append(Exchange(request, call, int(status.split()[0]), content.decode("utf-8", errors="replace")))
+        start_response(status, headers)
+        return [content]
+
+    def _ask(self, environ: dict[str, Any]) -> tuple[str, list[tuple[str, str]], bytes]:
+        told: list[Any] = []
+
+        def note(status: str, headers: list[tuple[str, str]], _: Any = None) -> Callable[[bytes], None]:
+            told[:] = [status, headers]
+            return lambda _: None
+
+        answer = self.inner(environ, note)
+        content = b"".join(answer)
+        if hasattr(answer, "close"):
+            answer.close()
+        return told[0], told[1], content
+
+
+def _headers(environ: dict[str, Any]) -> dict[str, str]:
+    plain = {name[5:].replace("_", "-").lower(): value for name, value in environ.items() if name.startswith("HTTP_")}
+    return {**plain, "content-type": environ.get("CONTENT_TYPE", "")}

@@ -1,0 +1,1 @@
+"""AWS: botocore's service models, and how requests look on AWS's wires."""
