@@ -20,7 +20,7 @@ from typing import Any
 from gpufabric.preflight import connect
 from gpufabric.validation import contract
 from gpufabric.validation.api import path
-from tools.engine import Engine
+from tools.engine import Engine, make_project
 from tools.errors import ToolError, run_reporting
 from tools.folders import REPOSITORY
 from tools.localcluster import lifecycle
@@ -157,10 +157,7 @@ def _holding() -> list[tuple[int, list[str]]]:
 
 
 def _our_engine(scratch: Path) -> Engine:
-    project = scratch / "ours"
-    project.mkdir()
-    (project / "program").symlink_to(REPOSITORY / "stacks")
-    _settings(project, "program")
+    project = make_project(scratch / "ours", REPOSITORY / "stacks")
     write_copy(REPOSITORY / "stacks" / "Pulumi.local.yaml", project / f"Pulumi.{CLUSTER}.yaml")
     engine = Engine(scratch / "state-ours", Path(kubeconfig_of(CLUSTER)), project)
     engine.select(CLUSTER)
@@ -169,8 +166,8 @@ def _our_engine(scratch: Path) -> Engine:
 
 def _flat_engine(scratch: Path, resources: list[dict[str, Any]]) -> Engine:
     """A program made from the state of ours: same kinds, same inputs, another namespace."""
-    project = scratch / "flat"
-    project.mkdir()
+    program = scratch / "flat-program"
+    program.mkdir()
     mine, theirs = f"gpufabric-{CLUSTER}-train", "gpufabric-flat-train"
     found = []
     for each in resources:
@@ -179,18 +176,11 @@ def _flat_engine(scratch: Path, resources: list[dict[str, Any]]) -> Engine:
             inputs = {k: v for k, v in each["inputs"].items() if not k.startswith("__") and k not in ("apiVersion", "kind")}
             found.append((kind, each["urn"].rpartition("::")[2], {_snake(k): v for k, v in inputs.items()}))
     found.sort(key=lambda entry: (entry[0] != "Namespace", entry[0] == "Job"))
-    (project / "resources.json").write_text(json.dumps(found).replace(mine, theirs), encoding="utf-8")
-    (project / "__main__.py").write_text(FLAT.replace("VERDICT", f"{theirs}/train-verdict"), encoding="utf-8")
-    _settings(project, ".")
-    engine = Engine(scratch / "state-flat", Path(kubeconfig_of(CLUSTER)), project)
+    (program / "resources.json").write_text(json.dumps(found).replace(mine, theirs), encoding="utf-8")
+    (program / "__main__.py").write_text(FLAT.replace("VERDICT", f"{theirs}/train-verdict"), encoding="utf-8")
+    engine = Engine(scratch / "state-flat", Path(kubeconfig_of(CLUSTER)), make_project(scratch / "flat", program))
     engine.select("flat")
     return engine
-
-
-def _settings(project: Path, main_folder: str) -> None:
-    runtime = {"name": "python", "options": {"virtualenv": sys.prefix}}
-    settings = {"name": "gpufabric", "runtime": runtime, "main": main_folder, "stackConfigDir": "."}
-    (project / "Pulumi.yaml").write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML
 
 
 def _snake(name: str) -> str:

@@ -5,6 +5,7 @@ import os
 import secrets
 import socket
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,18 @@ from typing import Any
 from tools.errors import ToolError
 from tools.folders import REPOSITORY
 from tools.toolchain.cli import path_folder
+
+PROJECT = "gpufabric"
+
+
+def make_project(folder: Path, program: Path) -> Path:
+    """A project in a new folder whose program is another folder's, so that stack files and states do not meet."""
+    folder.mkdir()
+    (folder / "program").symlink_to(program)
+    runtime = {"name": "python", "options": {"virtualenv": sys.prefix}}
+    settings = {"name": PROJECT, "runtime": runtime, "main": "program", "stackConfigDir": "."}
+    (folder / "Pulumi.yaml").write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML
+    return folder
 
 
 @dataclass(frozen=True)
@@ -35,7 +48,8 @@ class Engine:
         environment = {
             **os.environ,
             "PATH": f"{path_folder()}{os.pathsep}{os.environ['PATH']}",
-            "PULUMI_BACKEND_URL": backend.as_uri(),
+            # Metadata would lie in a second file beside each state; Pulumi killed while it writes that one reads neither again.
+            "PULUMI_BACKEND_URL": f"{backend.as_uri()}?metadata=skip",
             "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase),
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_SKIP_CONFIRMATIONS": "true",
@@ -88,7 +102,7 @@ class Engine:
 
     def unlock(self, stack: str) -> bool:
         """Take away the lock that a killed `up` of this machine left, never one whose process lives. True if one was taken."""
-        locks = self.state / "backend" / ".pulumi" / "locks" / "organization" / "gpufabric" / stack
+        locks = self.state / "backend" / ".pulumi" / "locks" / "organization" / PROJECT / stack
         owners = [json.loads(lock.read_text("utf-8")) for lock in locks.glob("*.json")] if locks.is_dir() else []
         here = [owner for owner in owners if owner.get("hostname") == socket.gethostname()]
         if not here or any(Path(f"/proc/{owner['pid']}").exists() for owner in here):
@@ -109,8 +123,13 @@ class Engine:
 
     def resources(self, stack: str) -> list[dict[str, Any]]:
         """The resources in the stack's state."""
+        found: list[dict[str, Any]] = self.state_of(stack)["deployment"].get("resources") or []
+        return found
+
+    def state_of(self, stack: str) -> dict[str, Any]:
+        """The whole state, as `pulumi stack export` writes and `pulumi stack import` reads it."""
         out = subprocess.run(
             self.command("stack", "export", "--stack", stack), env=self.environment, capture_output=True, text=True, check=True
         )
-        found: list[dict[str, Any]] = json.loads(out.stdout)["deployment"].get("resources") or []
-        return found
+        read: dict[str, Any] = json.loads(out.stdout)
+        return read

@@ -23,6 +23,7 @@ LADDER: dict[str, list[str]] = {
     ],
     "component": ["tests/kubernetes", "tests/aws", "tests/golden"],
     "judged": ["tests/judged"],
+    "engine": ["tests/engine"],
     "local": ["tests/local"],
 }
 
@@ -34,12 +35,12 @@ def main() -> int:
     soak = parser.parse_args().soak
     took: dict[str, float] = {}
     for rung, paths in LADDER.items():
-        if soak and rung != "local":
+        if soak and rung not in ("engine", "local"):
             continue
         print(f"== rung {rung}", flush=True)
         started = time.monotonic()
         present = [path for path in paths if (REPOSITORY / path).exists()]
-        command = [sys.executable, "-m", "pytest", "-q", *(_soak_options() if soak else ["-m", "not soak"]), *present]
+        command = [sys.executable, "-m", "pytest", "-q", *(_soak_options(rung) if soak else ["-m", "not soak"]), *present]
         code = subprocess.run(command, cwd=REPOSITORY, check=False).returncode
         took[rung] = time.monotonic() - started
         if code:
@@ -49,9 +50,9 @@ def main() -> int:
     return 0
 
 
-def _soak_options() -> list[str]:
+def _soak_options(rung: str) -> list[str]:
     """Everything, soak marks included, with a dated report beside it: what ran, how long, what failed."""
-    report = REPOSITORY / "soak" / f"{datetime.now(UTC):%Y-%m-%dT%H%MZ}.xml"
+    report = REPOSITORY / "soak" / f"{rung}-{datetime.now(UTC):%Y-%m-%dT%H%MZ}.xml"
     print(f"report: {report}", flush=True)
     return [f"--junit-xml={report}"]
 

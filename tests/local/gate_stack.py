@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import yaml
 from gpufabric.preflight import connect
 from gpufabric.validation.api import Api, path
 from tests.local.conftest import LocalCluster
-from tools.engine import Engine
+from tools.engine import Engine, make_project
 from tools.folders import REPOSITORY
 
 STACK = "gate"
@@ -101,17 +100,7 @@ class GateStack:
 
 def make_stack(cluster: LocalCluster, folder: Path) -> GateStack:
     """A project folder whose program is the repository's."""
-    project = folder / "project"
-    project.mkdir()
-    (project / "program").symlink_to(REPOSITORY / "stacks")
-    settings = {
-        "name": "gpufabric",
-        "runtime": {"name": "python", "options": {"virtualenv": sys.prefix}},
-        "main": "program",
-        "stackConfigDir": ".",
-    }
-    (project / "Pulumi.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
-    engine = Engine(folder / "state", cluster.kubeconfig, project)
+    engine = Engine(folder / "state", cluster.kubeconfig, make_project(folder / "project", REPOSITORY / "stacks"))
     return GateStack(engine, connect(str(cluster.kubeconfig), None))
 
 
