@@ -245,7 +245,7 @@ BAD: dict[str, tuple[dict[str, Any], tuple[str, ...], list[str]]] = {
         [
             (
                 "training.kubernetes_version: unknown Kubernetes version of EKS '1.22'; known: 1.33, 1.34, "
-                "1.35, 1.36; write a known one, in quotes: its node images are pinned"
+                "1.35, 1.36; write one of these in quotes, or leave it out"
             )
         ],
     ),

@@ -54,7 +54,7 @@ class EksClusterArgs(TypedDict):
     api_access: NotRequired[ApiAccessArgs]
     """From where the API can be called. Required, unless the cluster exists."""
     kubernetes_version: NotRequired[str]
-    """Kubernetes version, such as ``1.35``. Default: the one of the table."""
+    """Kubernetes version, such as ``1.35``. Default: the one for which the table pins node images."""
     admin_principals: NotRequired[list[str]]
     """ARNs of IAM roles and users that become administrators, beside who creates the cluster. Default: none."""
     control_plane_tier: NotRequired[str]

@@ -1,5 +1,6 @@
 """Decisions for AWS: from the wish to launch templates, node groups, network, cluster, daemons and storage, as values."""
 
+from gpufabric.plan.aws.cluster import kubernetes_version
 from gpufabric.plan.aws.model import (
     AwsStackPlan,
     CapacityPlan,
@@ -9,7 +10,7 @@ from gpufabric.plan.aws.model import (
     ScaleUp,
 )
 from gpufabric.plan.aws.node_group import gate_group, plan_node_group
-from gpufabric.plan.aws.stack import group_validation, kubernetes_version, plan_gates, resolve_aws
+from gpufabric.plan.aws.stack import group_validation, plan_gates, resolve_aws
 
 __all__ = [
     "AwsStackPlan",

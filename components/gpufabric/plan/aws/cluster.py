@@ -3,13 +3,13 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpufabric.hardware import UnknownHardwareError
 from gpufabric.hardware.control_plane import control_plane_tier
-from gpufabric.hardware.eks import eks_version
+from gpufabric.hardware.eks import EksVersion, eks_version
 from gpufabric.plan.aws.regions import partition_of
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws.cluster import EksClusterWish
@@ -65,21 +65,21 @@ def plan_cluster(name: str, spec: EksClusterWish, *, has_subnets: bool, at: str 
 
     ``at``: path of the keys that stand under ``cluster`` in a stack file.
     """
+    version = kubernetes_version(spec.kubernetes_version, "kubernetes_version")
+    unknown = [version] if isinstance(version, Problem) else []
     if spec.existing:
-        if problems := list(_decided(spec, has_subnets)):
-            raise SpecError([problem.below(at) for problem in problems])
+        if problems := [*_decided(spec, has_subnets), *unknown]:
+            raise SpecError(_placed(problems, at))
         return spec.existing.name
-    version = _version(spec.kubernetes_version)
-    problems = [*_access(spec), *_name_problems(name)]
+    problems = [*_access(spec), *_name_problems(name), *unknown]
     problems += [] if has_subnets else [Problem("subnet_ids", "missing", "write private subnets in two zones or more")]
-    problems += [version] if isinstance(version, Problem) else []
     if problems or isinstance(version, Problem) or spec.api_access is None:
-        raise SpecError([problem if problem.path == "api_access" else problem.below(at) for problem in problems])
+        raise SpecError(_placed(problems, at))
     partition = partition_of(spec.region)
     return ClusterPlan(
         name=name,
         region=spec.region,
-        version=version,
+        version=version.kubernetes,
         tier=spec.control_plane_tier or control_plane_tier(spec.gpu_nodes + spec.system_nodes.nodes).name,
         public_cidrs=tuple(spec.api_access.cidrs) if spec.api_access.kind == "public" else (),
         admins=tuple(AdminPlan(key=_key(arn), principal=arn) for arn in spec.admin_principals),
@@ -90,6 +90,19 @@ def plan_cluster(name: str, spec: EksClusterWish, *, has_subnets: bool, at: str 
         system_nodes=spec.system_nodes.nodes,
         tags=spec.tags,
     )
+
+
+def kubernetes_version(wanted: str | None, path: str) -> EksVersion | Problem:
+    """The version asked for with its pinned images, or why there is none."""
+    try:
+        return eks_version(wanted)
+    except UnknownHardwareError as error:
+        return Problem(path, str(error), "write one of these in quotes, or leave it out")
+
+
+def _placed(problems: Iterable[Problem], at: str) -> list[Problem]:
+    """``api_access`` stands beside ``cluster`` in a stack file, all other keys below it."""
+    return [problem if problem.path == "api_access" else problem.below(at) for problem in problems]
 
 
 def _before_nodes(prefix_delegation: bool) -> tuple[AddonPlan, ...]:
@@ -115,9 +128,10 @@ def _after_nodes() -> tuple[AddonPlan, ...]:
 
 
 def _decided(spec: EksClusterWish, has_subnets: bool) -> Iterator[Problem]:
-    """Keys of a cluster that is made, beside one that exists."""
-    keys = {"kubernetes_version", "admin_principals", "control_plane_tier", "system_nodes"} & spec.model_fields_set
-    for key in sorted(keys | ({"subnet_ids"} if has_subnets else set())):
+    """Keys of a cluster that is made, beside one that exists. Its version may be said: node images are pinned for it."""
+    keys = {"admin_principals", "control_plane_tier", "system_nodes"} & spec.model_fields_set
+    keys |= ({"subnet_ids"} if has_subnets else set()) | ({"api_access"} if spec.api_access else set())
+    for key in sorted(keys):
         yield Problem(key, "the cluster exists, and nothing of it is changed", "leave it out")
 
 
@@ -141,13 +155,6 @@ def _name_problems(name: str) -> list[Problem]:
         return []
     fix = "name stack and component with letters, digits, - and _, at most 100, beginning with a letter or digit"
     return [Problem("", f"{name!r} cannot be the name of an EKS cluster", fix, "EKS API model, ClusterName, 2026-11")]
-
-
-def _version(kubernetes: str | None) -> str | Problem:
-    try:
-        return eks_version(kubernetes).kubernetes
-    except UnknownHardwareError as error:
-        return Problem("kubernetes_version", str(error), "write a known one, in quotes: its node images are pinned")
 
 
 def _key(principal: str) -> str:

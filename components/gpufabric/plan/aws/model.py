@@ -6,6 +6,10 @@ from datetime import datetime
 from enum import Enum
 
 from gpufabric.hardware import AwsMachine, EksVersion
+from gpufabric.plan.aws.bucket import BucketPlan
+from gpufabric.plan.aws.cluster import ClusterPlan
+from gpufabric.plan.aws.filesystem import LustrePlan
+from gpufabric.plan.aws.network import NetworkPlan
 from gpufabric.plan.cloud import HourlyCost, Taint
 from gpufabric.plan.model import GroupsPlan
 
@@ -86,6 +90,17 @@ class EksNodeGroupPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AwsParts:
+    """Everything of a stack that is no node group. ``cluster``: the plan of one to make, or the name of one that exists."""
+
+    network: NetworkPlan
+    cluster: ClusterPlan | str
+    filesystems: Mapping[str, LustrePlan]
+    stores: Mapping[str, BucketPlan]
+    daemons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AwsStackPlan(GroupsPlan):
     """One stack on AWS. ``groups`` are the gates and profiles of ``node_groups``, in the same order."""
 
@@ -93,5 +108,6 @@ class AwsStackPlan(GroupsPlan):
     zone: str
     tags: Mapping[str, str]
     version: EksVersion
+    parts: AwsParts
     node_groups: tuple[EksNodeGroupPlan, ...]
     cost: HourlyCost

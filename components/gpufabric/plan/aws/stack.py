@@ -2,9 +2,11 @@
 
 from datetime import datetime
 
-from gpufabric.hardware import EksVersion, UnknownHardwareError, eks_version
+from gpufabric.hardware import eks_version
+from gpufabric.plan.aws.cluster import kubernetes_version
 from gpufabric.plan.aws.model import AwsStackPlan, EksNodeGroupPlan
 from gpufabric.plan.aws.node_group import gate_group, plan_node_group
+from gpufabric.plan.aws.parts import plan_parts
 from gpufabric.plan.cost import Machines, hourly_cost
 from gpufabric.plan.model import GroupPlan
 from gpufabric.plan.resolve import resolve_group
@@ -18,8 +20,7 @@ def resolve_aws(spec: AwsTrainingSpec, stack: str, *, now: datetime) -> AwsStack
     """The plan of a stack on AWS at ``now`` (UTC); raises :class:`SpecError` with every problem of every part."""
     problems = _place_problems(spec)
     version = kubernetes_version(spec.cluster.kubernetes_version, "cluster.kubernetes_version")
-    if isinstance(version, Problem):
-        problems.append(version)
+    if isinstance(version, Problem):  # the cluster's plan reports it
         version = eks_version()  # the groups' other problems are found with the default one
     groups: list[EksNodeGroupPlan] = []
     for position, wish in enumerate(spec.node_groups):
@@ -27,6 +28,10 @@ def resolve_aws(spec: AwsTrainingSpec, stack: str, *, now: datetime) -> AwsStack
             groups.append(plan_node_group(wish, version, spec.tags, now=now, path=f"node_groups[{position}]"))
         except SpecError as error:
             problems += error.problems
+    try:
+        parts = plan_parts(spec, groups, stack)
+    except SpecError as error:
+        problems += error.problems
     try:
         gates = plan_gates(groups, spec.validation, stack)
     except SpecError as error:
@@ -40,6 +45,7 @@ def resolve_aws(spec: AwsTrainingSpec, stack: str, *, now: datetime) -> AwsStack
         zone=spec.zone,
         tags=spec.tags,
         version=version,
+        parts=parts,
         node_groups=tuple(groups),
         groups=gates,
         cost=hourly_cost(CLOUD, spec.region, machines),
@@ -72,25 +78,8 @@ def price_of(group: EksNodeGroupPlan) -> str:
     return "on_demand" if group.capacity.kind == "reservation" else group.capacity.kind
 
 
-def kubernetes_version(wanted: str | None, path: str) -> EksVersion | Problem:
-    """The version asked for with its pinned images, or why there is none."""
-    try:
-        return eks_version(wanted)
-    except UnknownHardwareError as error:
-        return Problem(path, str(error), "write one of these, or leave it out")
-
-
 def _place_problems(spec: AwsTrainingSpec) -> list[Problem]:
     problems = []
     if spec.zone[:-1] != spec.region:
         problems.append(Problem("zone", f"{spec.zone} is not in {spec.region}", f"write a zone such as {spec.region}a"))
-    access = spec.api_access
-    if access.kind == "dns":
-        fix = "write kind: public with cidrs, or kind: private and run inside the network"
-        problems.append(Problem("api_access.kind", "EKS has no DNS endpoint of this kind (GKE has)", fix))
-    if access.kind == "public" and not access.cidrs:
-        fix = "write the networks that may, such as [203.0.113.0/24]"
-        problems.append(Problem("api_access.cidrs", "missing: nobody could reach the API", fix))
-    if access.kind == "private" and access.cidrs:
-        problems.append(Problem("api_access.cidrs", "a private endpoint is reached from inside alone", "leave it out"))
     return problems

@@ -34,7 +34,7 @@ class EksClusterSpec(Wish):
     """The cluster, as it stands under ``cluster`` in a stack file."""
 
     kubernetes_version: Annotated[str, matching(_VERSION, "a Kubernetes version", "'1.34'")] | None = None
-    """Kubernetes version in quotes. Default: the one that the tables pin, for which AMI and add-ons are known."""
+    """Kubernetes version in quotes, also of a cluster that exists. Default: the one for which the table pins node images."""
     admin_principals: list[PrincipalArn] = Field(default_factory=list)
     """IAM roles and users that administer the cluster, beside the one that creates it. Default: none."""
     control_plane_tier: Literal["standard", "tier-xl", "tier-2xl", "tier-4xl", "tier-8xl"] | None = None
@@ -42,7 +42,7 @@ class EksClusterSpec(Wish):
     system_nodes: SystemNodes = SystemNodes()
     """The CPU nodes. Default: two ``m7i.xlarge``."""
     existing: ExistingEks | None = None
-    """A cluster that exists, instead of all the keys above. Default: one is made."""
+    """A cluster that exists, instead of the keys above but the version. Default: one is made."""
 
 
 class EksClusterWish(EksClusterSpec):

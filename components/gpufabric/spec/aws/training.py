@@ -25,8 +25,8 @@ class AwsTrainingSpec(Wish):
     """Region, such as ``us-east-2``."""
     zone: Zone
     """Availability zone of the GPU nodes, such as ``us-east-2b``: EFA does not cross zones."""
-    api_access: ApiAccess
-    """Who may reach the Kubernetes API. There is no default."""
+    api_access: ApiAccess | None = None
+    """Who may reach the Kubernetes API. Required, unless the cluster exists: there is no default."""
     tags: Tags = Field(default_factory=dict)
     """Tags of everything that is created. Default: none."""
     network: AwsNetworkSpec = Field(default_factory=AwsNetworkSpec)

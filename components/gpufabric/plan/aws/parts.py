@@ -1,0 +1,116 @@
+"""The parts of a stack beside its node groups: network, cluster, file systems, buckets, device plugins.
+
+``*_args`` are what the stack gives its components. The plans are made from the same values, so that nothing passes here and is
+refused there.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpufabric.hardware.daemons import daemon_of
+from gpufabric.plan.aws.bucket import plan_bucket
+from gpufabric.plan.aws.cluster import plan_cluster
+from gpufabric.plan.aws.filesystem import plan_filesystem
+from gpufabric.plan.aws.model import INTERFACE, AwsParts, EksNodeGroupPlan
+from gpufabric.plan.aws.network import plan_network
+from gpufabric.plan.cloud import LABEL_FABRIC
+from gpufabric.spec import Problem, SpecError
+from gpufabric.spec.aws import AwsTrainingSpec
+from gpufabric.spec.aws.cluster import EksClusterWish
+from gpufabric.spec.aws.network import AwsNetworkWish
+from gpufabric.spec.aws.storage import FsxLustreWish, S3BucketWish
+
+_GPU, _EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
+
+
+def plan_parts(spec: AwsTrainingSpec, groups: Sequence[EksNodeGroupPlan], stack: str) -> AwsParts:
+    """The plans of all parts; raises :class:`SpecError` with every problem of every one."""
+    problems = _between_parts(spec)
+    parts: dict[str, Any] = {"filesystems": {}, "stores": {}, "daemons": daemons_of(groups)}
+    try:
+        parts["network"] = plan_network(AwsNetworkWish.parse(network_args(spec), "network"), at="network")
+    except SpecError as error:
+        problems += error.problems
+    try:
+        wish = EksClusterWish.parse(cluster_args(spec, groups), "cluster")
+        parts["cluster"] = plan_cluster(stack, wish, has_subnets=wish.existing is None, at="cluster")
+    except SpecError as error:
+        problems += error.problems
+    for name in spec.filesystems:
+        at = f"filesystems.{name}"
+        try:
+            parts["filesystems"][name] = plan_filesystem(FsxLustreWish.parse(lustre_args(spec, name), at), at=at)
+        except SpecError as error:
+            problems += error.problems
+    for name in spec.stores:
+        at = f"stores.{name}"
+        try:
+            parts["stores"][name] = plan_bucket(S3BucketWish.parse(bucket_args(spec, name), at), in_cluster=True, at=at)
+        except SpecError as error:
+            problems += error.problems
+    if problems:
+        raise SpecError(problems)
+    return AwsParts(**parts)
+
+
+def network_args(spec: AwsTrainingSpec) -> dict[str, Any]:
+    """Args of the stack's AwsNetwork."""
+    wish = spec.network.model_dump(exclude_unset=True, exclude_none=True)
+    return {"zone": spec.zone, "gpu_nodes": _gpu_nodes(spec), "tags": spec.tags, **wish}
+
+
+def cluster_args(spec: AwsTrainingSpec, groups: Sequence[EksNodeGroupPlan]) -> dict[str, Any]:
+    """Args of the stack's EksCluster, without its subnets, which another resource yields."""
+    wish = spec.cluster.model_dump(exclude_unset=True, exclude_none=True)
+    if spec.api_access:
+        wish["api_access"] = spec.api_access.model_dump(exclude_unset=True)
+    if spec.cluster.existing:
+        return {"region": spec.region, **wish}
+    delegation = any(map(needs_prefix_delegation, groups))
+    more = {"gpu_nodes": _gpu_nodes(spec), "prefix_delegation": delegation, "tags": spec.tags}
+    return {"region": spec.region, **more, **wish}
+
+
+def lustre_args(spec: AwsTrainingSpec, name: str) -> dict[str, Any]:
+    """Args of one FsxLustre, without its ids. The claim is named as the file system."""
+    wish = spec.filesystems[name].model_dump(exclude_unset=True, exclude_none=True)
+    first = next(iter(spec.filesystems))
+    return {"claim": name, "driver": name == first, "tags": spec.tags, **wish}
+
+
+def bucket_args(spec: AwsTrainingSpec, name: str) -> dict[str, Any]:
+    """Args of one S3Bucket, without the cluster's name."""
+    return {"tags": spec.tags, **spec.stores[name].model_dump(exclude_unset=True, exclude_none=True)}
+
+
+def daemons_of(groups: Sequence[EksNodeGroupPlan]) -> tuple[str, ...]:
+    """The device plugins that the groups' nodes need, by name."""
+    resources = [_GPU] if groups else []
+    resources += [_EFA] if any(LABEL_FABRIC in group.labels for group in groups) else []
+    return tuple(daemon_of(resource).name for resource in resources)
+
+
+def needs_prefix_delegation(group: EksNodeGroupPlan) -> bool:
+    """Whether the interfaces of card 0 are all in use: then the CNI can add none, and one interface has 50 addresses."""
+    on_first = [each for each in group.interfaces if each.card == 0]
+    return any(each.kind == INTERFACE for each in on_first) and len(on_first) >= group.machine.interfaces_per_card > 0
+
+
+def _gpu_nodes(spec: AwsTrainingSpec) -> int:
+    return min(sum(group.nodes for group in spec.node_groups), 5000)
+
+
+def _between_parts(spec: AwsTrainingSpec) -> list[Problem]:
+    problems = []
+    total = sum(group.nodes for group in spec.node_groups)
+    if total > 5000:
+        reason = f"{total} nodes together; Kubernetes is tested to 5,000 in one cluster"
+        problems.append(Problem("node_groups", reason, "ask for fewer, or split the cluster"))
+    if spec.cluster.existing and not spec.network.existing:
+        reason = "missing: the cluster exists, and its nodes live in its VPC"
+        problems.append(Problem("network.existing", reason, "write {vpc: vpc-..., subnets: [subnet-..., subnet-...]}"))
+    names = [store.name for store in spec.stores.values()]
+    for name in sorted({each for each in names if names.count(each) > 1}):
+        keys = " and ".join(key for key, store in spec.stores.items() if store.name == name)
+        problems.append(Problem("stores", f"{keys} name the same bucket {name}", "name a bucket once"))
+    return problems

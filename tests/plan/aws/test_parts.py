@@ -1,0 +1,115 @@
+"""The parts of a stack: planned from the values its components get, every problem of every part at once."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gpufabric.plan.aws import AwsStackPlan, resolve_aws
+from gpufabric.plan.aws.cluster import ClusterPlan
+from gpufabric.plan.aws.parts import cluster_args, network_args
+from gpufabric.spec import SpecError, parse_spec
+from gpufabric.spec.aws import AwsTrainingSpec
+from tests.spec.specs import IMAGE, changed
+
+NOW = datetime(2026, 11, 29, tzinfo=UTC)
+P5: dict[str, Any] = {
+    "cloud": "aws",
+    "region": "us-east-2",
+    "zone": "us-east-2b",
+    "api_access": {"kind": "public", "cidrs": ["203.0.113.0/24"]},
+    "node_groups": [{"name": "train", "machine_type": "p5.48xlarge", "nodes": 4}],
+    "validation": {"image": IMAGE, "floor_gbytes_per_s": 70.0},
+}
+VPC = {"vpc": "vpc-0123456789abcdef0", "subnets": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]}
+
+
+def spec_of(raw: dict[str, Any]) -> AwsTrainingSpec:
+    spec = parse_spec(raw)
+    assert isinstance(spec, AwsTrainingSpec)
+    return spec
+
+
+def plan_of(raw: dict[str, Any]) -> AwsStackPlan:
+    return resolve_aws(spec_of(raw), "prod", now=NOW)
+
+
+def says(raw: dict[str, Any]) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        plan_of(raw)
+    return str(caught.value).split("\n")
+
+
+def test_the_parts_know_how_many_nodes_there_will_be() -> None:
+    spec = spec_of(changed(P5, group__nodes=3, tags={"owner": "ml"}))
+    assert network_args(spec) == {"zone": "us-east-2b", "gpu_nodes": 3, "tags": {"owner": "ml"}}
+    assert cluster_args(spec, plan_of(P5).node_groups)["gpu_nodes"] == 3
+    cluster = plan_of(changed(P5, group__nodes=500)).parts.cluster
+    assert isinstance(cluster, ClusterPlan)
+    assert (cluster.name, cluster.region, cluster.tier) == ("prod", "us-east-2", "standard")
+
+
+@pytest.mark.parametrize(("machine", "delegation"), [("p5.48xlarge", True), ("p5en.48xlarge", False), ("p4d.24xlarge", False)])
+def test_prefixes_are_delegated_where_a_card_holds_two_interfaces(machine: str, delegation: bool) -> None:
+    plan = plan_of(changed(P5, group__machine_type=machine))
+    assert cluster_args(spec_of(P5), plan.node_groups)["prefix_delegation"] is delegation
+
+
+def test_the_device_plugins_are_those_of_the_groups() -> None:
+    assert plan_of(P5).parts.daemons == ("nvidia-device-plugin", "aws-efa-device-plugin")
+    ethernet = plan_of(changed(P5, group__network_tier="standard", validation__floor_gbytes_per_s=1.0))
+    assert ethernet.parts.daemons == ("nvidia-device-plugin",)
+
+
+def test_storage_is_planned_by_name_and_the_driver_comes_once() -> None:
+    fast, small = {"size_gib": 19200}, {"size_gib": 1200, "efa": False}
+    parts = plan_of({**P5, "filesystems": {"data": fast, "home": small}, "stores": {"weights": {"name": "acme-weights"}}}).parts
+    assert {name: (each.claim, each.driver) for name, each in parts.filesystems.items()} == {
+        "data": ("data", True),
+        "home": ("home", False),
+    }
+    assert parts.stores["weights"].bucket == "acme-weights"
+
+
+def test_a_cluster_that_exists_needs_its_network_and_takes_nothing_else() -> None:
+    existing = {**P5, "cluster": {"existing": {"name": "shared"}}, "network": {"existing": VPC}}
+    del existing["api_access"]
+    plan = plan_of(existing)
+    assert plan.parts.cluster == "shared"
+    assert plan.parts.network.subnets == ()
+    assert says({**existing, "network": {}, "api_access": P5["api_access"]}) == [
+        (
+            "network.existing: missing: the cluster exists, and its nodes live in its VPC; "
+            "write {vpc: vpc-..., subnets: [subnet-..., subnet-...]}"
+        ),
+        "api_access: the cluster exists, and nothing of it is changed; leave it out",
+    ]
+
+
+def test_the_problems_of_all_parts_come_together() -> None:
+    raw = {
+        **changed(P5, group__nodes=600),
+        "api_access": {"kind": "private", "cidrs": ["203.0.113.0/24"]},
+        "cluster": {"kubernetes_version": "1.22"},
+        "filesystems": {"data": {"size_gib": 5}},
+        "stores": {"a": {"name": "acme-weights"}, "b": {"name": "acme-weights"}},
+    }
+    assert [line.split(": ")[0] for line in says(raw)] == [
+        "stores",
+        "network.cidr",
+        "api_access",
+        "cluster.kubernetes_version",
+        "filesystems.data.size_gib",
+    ]
+
+
+def test_nobody_is_let_in_by_default() -> None:
+    raw = dict(P5)
+    del raw["api_access"]
+    (line,) = says(raw)
+    assert line.startswith("api_access: missing: there is no default for who reaches the cluster's API; write {kind: public")
+
+
+def test_mounts_are_not_built_yet() -> None:
+    with pytest.raises(SpecError, match="storage: not built yet"):
+        plan_of({**P5, "storage": {"dataset": {"kind": "shared_filesystem", "path": "/data"}}})
