@@ -203,6 +203,14 @@ def test_the_sweep_between_cpus() -> None:
     assert gate.stand_ins == ("CPU processes over TCP stand in for GPUs: this measures the nodes' network, no GPU and no RDMA",)
 
 
+def test_what_the_user_says_is_not_real_stands_in_every_verdict() -> None:
+    said = ["the nodes are virtual"]
+    assert plan_of(changed(H100, validation__stand_ins=said)).groups[0].gate.gate.stand_ins == tuple(said)
+    of_cpus = plan_of(changed(CPU, validation__stand_ins=said)).groups[0].gate.gate.stand_ins
+    assert of_cpus[0].startswith("CPU processes over TCP stand in")
+    assert of_cpus[1:] == tuple(said)
+
+
 def test_the_ranks_run_in_the_image_of_the_profile_and_judge_and_coordinator_in_the_gates() -> None:
     plan = (
         plan_of(changed(EXPLICIT, group__profile={"hcas": ["mlx5"], "image": "ghcr.io/coreweave/nccl-tests:13.0"}))

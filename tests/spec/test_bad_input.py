@@ -10,7 +10,7 @@ from tests.spec.specs import CPU, GONE, H100, changed, problems
 GROUP = "node_groups[0]"
 VALIDATION_KEYS = (
     "image, rank_image, backend, floor_gbytes_per_s, max_size, run, wait, health, nodes_minutes, start_minutes, "
-    "benchmark_minutes, hold, keep, single_node_ok"
+    "benchmark_minutes, hold, keep, single_node_ok, stand_ins"
 )
 GROUP_KEYS = "name, node_selector, accelerators, nodes, network_tier, fabric, machine_type, profile"
 TOP_KEYS = "node_groups, validation, cloud, orchestrator, cluster"
@@ -188,6 +188,14 @@ _IMAGE_FIX = "write for example registry.example/team/image:1.2"
 _PIN = "is not pinned: what was validated must be what runs again; add a version tag (not latest) or a digest"
 
 TEXTS: Cases = {
+    "stand-in over two lines": (
+        gate(stand_ins=["no GPU\nhere"]),
+        "validation.stand_ins[0]: 'no GPU\\nhere' is not one sentence of at most 200 printable characters",
+    ),
+    "stand-in of a whole book": (
+        gate(stand_ins=["fine", "a" * 201]),
+        f"validation.stand_ins[1]: '{'a' * 75}...' is not one sentence of at most 200 printable characters",
+    ),
     "name too long": (group(name="a" * 21), f"{GROUP}.name: '{'a' * 21}' cannot be part of Kubernetes names; {_NAME_FIX}"),
     "name in capitals": (group(name="Train"), f"{GROUP}.name: 'Train' cannot be part of Kubernetes names; {_NAME_FIX}"),
     "name empty": (group(name=""), f"{GROUP}.name: '' cannot be part of Kubernetes names; {_NAME_FIX}"),

@@ -74,6 +74,8 @@ class ValidationArgs(TypedDict):
     """Keep the gate running: nodes that join, reboot or are replaced are validated and opened without an up. Default: false."""
     single_node_ok: NotRequired[bool]
     """Open a late node after the stage inside a node alone. Default: false. ``true``: not built yet."""
+    stand_ins: NotRequired[list[str]]
+    """What is not the real thing here, at most 10 sentences of 200 characters: every verdict repeats them. Default: none."""
 
 
 class NcclValidationArgs(TypedDict):

@@ -112,9 +112,10 @@ def _expectation(parts: GateParts) -> contract.Expectation:
 
 
 def _stand_ins(parts: GateParts) -> tuple[str, ...]:
+    said = tuple(parts.validation.stand_ins)
     if parts.benchmark.backend == "mpi":
-        return ("CPU processes over TCP stand in for GPUs: this measures the nodes' network, no GPU and no RDMA",)
-    return ()
+        return ("CPU processes over TCP stand in for GPUs: this measures the nodes' network, no GPU and no RDMA", *said)
+    return said
 
 
 def _rank_job(parts: GateParts, names: GateNames, deadlines: Deadlines, image: str) -> dict[str, Any]:

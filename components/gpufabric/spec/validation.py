@@ -11,6 +11,7 @@ from gpufabric.spec.problems import shown
 
 _SIZE = re.compile(r"([1-9][0-9]{0,5})([KMG])")
 _UNIT = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SENTENCE_LETTERS = 200  # all sentences and the verdict share the 4,096 bytes of a pod's termination message
 
 
 def _size(value: str) -> str:
@@ -27,6 +28,13 @@ def size_bytes(size: str) -> int:
     return int(match[1]) * _UNIT[match[2]]
 
 
+def _sentence(value: str) -> str:
+    if not 1 <= len(value) <= _SENTENCE_LETTERS or not value.isprintable():
+        raise ValueError(f"{shown(value)} is not one sentence of at most {_SENTENCE_LETTERS} printable characters")
+    return value
+
+
+Sentence = Annotated[str, AfterValidator(_sentence)]
 Minutes = Annotated[float, Field(ge=0.1, le=24 * 60, allow_inf_nan=False)]
 
 
@@ -64,3 +72,6 @@ class ValidationSpec(Wish):
     """Keep the gate running: nodes that join, reboot or are replaced are validated and opened without an ``up``."""
     single_node_ok: bool = False
     """Open a late node after the stage inside a node alone, without a partner. Not built yet: that stage does not exist."""
+    stand_ins: Annotated[list[Sentence], Field(max_length=10)] = Field(default_factory=list)
+    """What is not the real thing here, in your own words, at most 10 sentences of 200 characters: every verdict repeats them.
+    Default: none; the ``mpi`` backend says by itself that it measures no GPU."""
