@@ -1,10 +1,15 @@
 """The Pulumi program: reads ``gpufabric:stack``, looks at what exists, declares the stack of that cloud."""
 
+from typing import TYPE_CHECKING
+
 import pulumi
 
 from gpufabric.plan import resolve
 from gpufabric.preflight import preflight_kubernetes
 from gpufabric.spec import CONFIG_KEY, SpecError, TrainingSpec, parse_spec
+
+if TYPE_CHECKING:
+    from gpufabric.spec.aws import AwsTrainingSpec
 
 
 def main() -> None:
@@ -15,7 +20,7 @@ def main() -> None:
         if isinstance(spec, TrainingSpec):
             declare_kubernetes(spec, raw)
         else:
-            raise pulumi.RunError("cloud: aws can be checked and explained; the program does not declare it yet")
+            declare_aws(spec, raw)
     except SpecError as error:
         raise pulumi.RunError(f"nothing was changed; to fix:\n{error.below(CONFIG_KEY)}") from None
 
@@ -34,6 +39,21 @@ def declare_kubernetes(spec: TrainingSpec, raw: dict[str, object]) -> None:
     stack = KubernetesTrainingStack(plan.stack, args, pulumi.ResourceOptions(providers=[cluster]))  # type: ignore[arg-type]
     pulumi.export("pod_profiles", stack.pod_profiles)
     pulumi.export("validation", stack.validation)
+
+
+def declare_aws(spec: "AwsTrainingSpec", raw: dict[str, object]) -> None:
+    """A whole cluster on AWS, in the region of the spec, whatever region the environment names."""
+    from pulumi_aws import Provider
+
+    from gpufabric.aws import AwsTrainingStack, clock
+    from gpufabric.plan.aws import resolve_aws
+
+    plan = resolve_aws(spec, pulumi.get_stack(), now=clock.now())
+    account = Provider("account", region=spec.region)
+    args = {key: value for key, value in raw.items() if key not in ("cloud", "orchestrator")}
+    stack = AwsTrainingStack(plan.stack, args, pulumi.ResourceOptions(providers=[account]))  # type: ignore[arg-type]
+    for key in ("kubeconfig", "pod_profiles", "validation", "cost"):
+        pulumi.export(key, getattr(stack, key))
 
 
 main()

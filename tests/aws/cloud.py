@@ -19,6 +19,8 @@ COMPUTED: Mapping[str, Mapping[str, Any]] = {
     "aws:iam/role:Role": {"arn": "arn:aws:iam::123456789012:role/made", "name": "made"},
     "aws:kms/key:Key": {"arn": "arn:aws:kms:us-east-2:123456789012:key/made"},
     "aws:s3/bucket:Bucket": {"arn": "arn:aws:s3:::made"},
+    "aws:ec2/placementGroup:PlacementGroup": {"name": "made"},
+    "aws:eks/nodeGroup:NodeGroup": {"nodeGroupName": "made", "resources": [{"autoscalingGroups": [{"name": "eks-made"}]}]},
     "aws:fsx/lustreFileSystem:LustreFileSystem": {"dnsName": "fs-1.fsx.us-east-2.amazonaws.com", "mountName": "abcdefgh"},
     "kubernetes:core/v1:PersistentVolume": {"metadata": {"name": "volume-1"}},
 }

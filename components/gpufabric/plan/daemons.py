@@ -6,14 +6,14 @@ from typing import Any
 
 from gpufabric.hardware import UnknownHardwareError
 from gpufabric.hardware.daemons import Daemon, daemon
-from gpufabric.plan.cloud import HOLD_TAINT
 from gpufabric.plan.profile import GPU_TAINT
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.daemons import FabricDaemonsSpec
+from gpufabric.validation.contract import HOLD_TOLERATION
 
 TOLERATIONS: Sequence[Mapping[str, str]] = (
     GPU_TAINT,
-    {"key": HOLD_TAINT, "operator": "Exists"},  # a held node cannot be validated without its devices
+    HOLD_TOLERATION,  # a held node cannot be validated without its devices
     {"key": "CriticalAddonsOnly", "operator": "Exists"},
 )
 

@@ -9,7 +9,7 @@ from gpufabric.plan.aws.model import (
     Phase,
     ScaleUp,
 )
-from gpufabric.plan.aws.node_group import gate_group, plan_node_group
+from gpufabric.plan.aws.node_group import gate_group, plan_alone, plan_node_group
 from gpufabric.plan.aws.stack import group_validation, plan_gates, resolve_aws
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "gate_group",
     "group_validation",
     "kubernetes_version",
+    "plan_alone",
     "plan_gates",
     "plan_node_group",
     "resolve_aws",

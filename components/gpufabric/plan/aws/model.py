@@ -85,6 +85,8 @@ class EksNodeGroupPlan:
     root_volume_gib: int
     public_ip: bool
     auto_repair: bool
+    imds_hop_limit: int
+    zone: str
     update_strategy: str
     tags: Mapping[str, str]
 

@@ -1,10 +1,11 @@
 """One managed node group of EKS: everything that goes into its launch template and the group itself, and its gate's group."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from datetime import datetime
 
 from gpufabric.hardware import AwsMachine, EksVersion
 from gpufabric.plan.aws.capacity import plan_capacity
+from gpufabric.plan.aws.cluster import kubernetes_version
 from gpufabric.plan.aws.images import ami_release, ami_type, user_data
 from gpufabric.plan.aws.machine import group_machine
 from gpufabric.plan.aws.model import EksNodeGroupPlan
@@ -13,19 +14,19 @@ from gpufabric.plan.cloud import (
     FABRIC_EFA,
     GPU_TAINT_KEY,
     GPU_TAINT_VALUE,
-    HOLD_TAINT,
     LABEL_FABRIC,
     LABEL_GROUP,
     Taint,
 )
 from gpufabric.spec import NodeGroupSpec, Problem, SpecError
-from gpufabric.spec.aws import EksNodeGroupSpec
+from gpufabric.spec.aws import EksGpuNodesSpec, EksNodeGroupSpec
+from gpufabric.validation.contract import TAINT_HOLD
 
-_TAINTS = (Taint(GPU_TAINT_KEY, GPU_TAINT_VALUE), Taint(HOLD_TAINT, "true"))
+_TAINTS = (Taint(GPU_TAINT_KEY, GPU_TAINT_VALUE), Taint(TAINT_HOLD, ""))
 
 
 def plan_node_group(
-    wish: EksNodeGroupSpec, version: EksVersion, tags: Mapping[str, str], *, now: datetime, path: str
+    wish: EksNodeGroupSpec, version: EksVersion, zone: str, tags: Mapping[str, str], *, now: datetime, path: str
 ) -> EksNodeGroupPlan:
     """The plan of one group; raises :class:`SpecError` with all its problems."""
     machine = group_machine(wish, path)
@@ -60,10 +61,35 @@ def plan_node_group(
         root_volume_gib=wish.root_volume_gib,
         public_ip=wish.public_ip,
         auto_repair=wish.auto_repair,
+        imds_hop_limit=wish.imds_hop_limit,
+        zone=zone,
         # MINIMAL takes a node away before it asks for the next one: a full reservation has no room for one more.
         update_strategy="MINIMAL" if capacity.reserved else "DEFAULT",
         tags=tags,
     )
+
+
+def plan_alone(wish: EksGpuNodesSpec, *, now: datetime, path: str, handles: Set[str]) -> EksNodeGroupPlan:
+    """The plan of a group in an organisation's own stack; raises :class:`SpecError`. ``handles``: ids that were given."""
+    problems = [
+        Problem(f"{path}.{key}", "missing", "pass the id that your stack has")
+        for key in ("cluster_name", "cluster_security_group_id", "subnet_id")
+        if key not in handles
+    ]
+    if wish.network_tier == "best" and "efa_security_group_id" not in handles:
+        reason = "missing: EFA passes only between members of a group that allows all traffic to itself, in and out"
+        fix = "pass one (AwsNetwork makes it), or write network_tier: standard"
+        problems.append(Problem(f"{path}.efa_security_group_id", reason, fix, "AWS EC2 EFA documentation"))
+    version = kubernetes_version(wish.kubernetes_version, f"{path}.kubernetes_version")
+    if isinstance(version, Problem):
+        raise SpecError([*problems, version])
+    try:
+        plan = plan_node_group(wish, version, wish.zone, wish.tags, now=now, path=path)
+    except SpecError as error:
+        raise SpecError([*problems, *error.problems]) from None
+    if problems:
+        raise SpecError(problems)
+    return plan
 
 
 def node_labels(name: str, *, fabric: bool) -> dict[str, str]:

@@ -25,7 +25,7 @@ def resolve_aws(spec: AwsTrainingSpec, stack: str, *, now: datetime) -> AwsStack
     groups: list[EksNodeGroupPlan] = []
     for position, wish in enumerate(spec.node_groups):
         try:
-            groups.append(plan_node_group(wish, version, spec.tags, now=now, path=f"node_groups[{position}]"))
+            groups.append(plan_node_group(wish, version, spec.zone, spec.tags, now=now, path=f"node_groups[{position}]"))
         except SpecError as error:
             problems += error.problems
     try:
@@ -57,6 +57,9 @@ def plan_gates(groups: list[EksNodeGroupPlan], validation: ValidationSpec, stack
     members = [gate_group(group) for group in groups]
     plans: list[GroupPlan] = []
     problems: list[Problem] = []
+    if "hold" in validation.model_fields_set and validation.hold != "taint":
+        reason = "nodes of EKS are made with the hold's taint, which only a gate with hold: taint takes away"
+        problems.append(Problem("validation.hold", reason, "leave it out"))
     for position, (group, member) in enumerate(zip(groups, members, strict=True)):
         wish = group_validation(group, validation)
         try:
@@ -69,8 +72,11 @@ def plan_gates(groups: list[EksNodeGroupPlan], validation: ValidationSpec, stack
 
 
 def group_validation(group: EksNodeGroupPlan, validation: ValidationSpec) -> ValidationSpec:
-    """What is measured in one group: where nodes may lack, the gate does not wait and its outcome is pending."""
-    return validation.model_copy(update={"wait": False}) if group.capacity.may_lack_nodes else validation
+    """What is measured in one group.
+
+    Nodes are made with the hold's taint, so the gate takes it away. Where nodes may lack it does not wait: pending.
+    """
+    return validation.model_copy(update={"hold": "taint", **({"wait": False} if group.capacity.may_lack_nodes else {})})
 
 
 def price_of(group: EksNodeGroupPlan) -> str:

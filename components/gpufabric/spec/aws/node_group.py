@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from gpufabric.spec.aws.capacity import AwsCapacitySpec
+from gpufabric.spec.aws.ids import Zone
 from gpufabric.spec.aws.tags import Tags
 from gpufabric.spec.base import WholeNumber, matching
 from gpufabric.spec.cloud import CloudNodeGroupSpec
@@ -27,11 +28,15 @@ class EksNodeGroupSpec(CloudNodeGroupSpec):
     """Give nodes public addresses. Default: false. AWS cannot with more than one network interface."""
     auto_repair: bool = True
     """Let EKS replace or reboot nodes that its monitoring agent finds broken. Default: true."""
+    imds_hop_limit: Annotated[WholeNumber, Field(ge=1, le=2)] = 1
+    """How far instance metadata reaches, 1 to 2. Default: 1, the node itself; with 2 pods can take the node's credentials."""
 
 
 class EksGpuNodesSpec(EksNodeGroupSpec):
     """One node group alone, in an organisation's own stack."""
 
+    zone: Zone
+    """Availability zone of the nodes' subnet, such as ``us-east-2b``."""
     kubernetes_version: str | None = None
     """Kubernetes version of the cluster, such as ``1.35``: the image release is pinned for it. Default: the table's."""
     tags: Tags = Field(default_factory=dict)

@@ -16,11 +16,9 @@ from gpufabric.spec.node_group import unique_names
 from gpufabric.spec.validation import ValidationSpec
 
 
-class AwsTrainingSpec(Wish):
+class AwsStackSpec(Wish):
     """A training cluster on EKS."""
 
-    cloud: Literal["aws"]
-    orchestrator: Literal["kubernetes"] = "kubernetes"
     region: Region
     """Region, such as ``us-east-2``."""
     zone: Zone
@@ -41,3 +39,10 @@ class AwsTrainingSpec(Wish):
     """FSx for Lustre file systems by name. Default: none."""
     validation: ValidationSpec = Field(default_factory=ValidationSpec)
     """The gate of every group."""
+
+
+class AwsTrainingSpec(AwsStackSpec):
+    """A training cluster on ``cloud: aws``, as a stack file says it."""
+
+    cloud: Literal["aws"]
+    orchestrator: Literal["kubernetes"] = "kubernetes"

@@ -1,0 +1,226 @@
+"""A whole training cluster on AWS: network, EKS cluster, GPU node groups, device plugins, storage, and a gate per group."""
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+from pulumi import ComponentResource, Output, ResourceOptions, get_stack
+from pulumi_kubernetes import Provider
+
+from gpufabric.aws import clock
+from gpufabric.aws.eks_cluster import ApiAccessArgs, EksCluster, ExistingEksArgs, SystemNodesArgs
+from gpufabric.aws.fsx_lustre import FsxLustre
+from gpufabric.aws.network import AwsNetwork, ExistingNetworkArgs
+from gpufabric.aws.node_group import EksGpuNodeGroup, EksNodeGroupArgs
+from gpufabric.aws.s3_bucket import S3Bucket
+from gpufabric.kubernetes import NcclValidation
+from gpufabric.kubernetes.args import NcclValidationArgs, ValidationArgs
+from gpufabric.kubernetes.fabric_daemons import FabricDaemons
+from gpufabric.plan.aws import AwsStackPlan, EksNodeGroupPlan, resolve_aws
+from gpufabric.plan.aws.parts import bucket_args, cluster_args, lustre_args, network_args
+from gpufabric.spec import SpecError
+from gpufabric.spec.aws import AwsStackSpec, AwsTrainingSpec
+
+
+class StackNetworkArgs(TypedDict):
+    """The network of the stack: a VPC of its own, or one that exists."""
+
+    cidr: NotRequired[str]
+    """Private block of the VPC, /16 to /20. Default: ``10.0.0.0/16``."""
+    gpu_cidr: NotRequired[str]
+    """A second block of the VPC, for the GPU nodes alone, when half of ``cidr`` is too small. Default: none."""
+    zones: NotRequired[list[str]]
+    """Two or three zones of the cluster's own interfaces. Default: ``zone``, and the first of a, b, c that is another one."""
+    existing: NotRequired[ExistingNetworkArgs]
+    """A VPC that exists, instead of all the keys above. Default: one is made."""
+
+
+class StackClusterArgs(TypedDict):
+    """The cluster of the stack: one of its own, or one that exists."""
+
+    kubernetes_version: NotRequired[str]
+    """Kubernetes version, such as ``1.35``. Default: the one of the table."""
+    admin_principals: NotRequired[list[str]]
+    """ARNs of IAM roles and users that become administrators, beside who creates the cluster. Default: none."""
+    control_plane_tier: NotRequired[str]
+    """``standard``, ``tier-xl``, ``tier-2xl``, ``tier-4xl``, ``tier-8xl``. Default: from the number of nodes."""
+    system_nodes: NotRequired[SystemNodesArgs]
+    """The CPU nodes. Default: two ``m7i.xlarge``."""
+    existing: NotRequired[ExistingEksArgs]
+    """A cluster that exists, instead of all the keys above. Default: one is made."""
+
+
+class StackStoreArgs(TypedDict):
+    """One bucket."""
+
+    name: str
+    """Name of the bucket, unique in the world: 3 to 63 of ``a-z``, ``0-9``, ``-``."""
+    existing: NotRequired[bool]
+    """Use the bucket as it is, in this region, and change nothing of it. Default: false, it is made."""
+
+
+class StackFilesystemArgs(TypedDict):
+    """One Lustre file system, PERSISTENT_2 on SSD."""
+
+    size_gib: NotRequired[int]
+    """Capacity, GiB, from 1 up on AWS's grid (an error offers the two nearest). Required, unless the file system exists."""
+    throughput_mbytes_per_s_per_tib: NotRequired[int]
+    """Throughput per TiB, MB/s, from 1 up: 125, 250, 500 or 1000. Default: 250."""
+    efa: NotRequired[bool]
+    """Lustre over EFA: the full rate of EFA nodes. Only when it is made; capacity steps are larger. Default: true."""
+    metadata_ops_per_s: NotRequired[int]
+    """Metadata operations per second to pay for, from 1 up on AWS's grid. Default: what AWS derives from the capacity."""
+    existing: NotRequired[str]
+    """Id of a file system that exists and that the nodes can reach, instead of the keys above. Default: one is made."""
+
+
+class AwsTrainingStackArgs(TypedDict):
+    """Arguments of :class:`gpufabric.aws.AwsTrainingStack`."""
+
+    region: str
+    """Region, such as ``us-east-2``."""
+    zone: str
+    """Availability zone of the GPU nodes, such as ``us-east-2b``: EFA does not cross zones."""
+    api_access: NotRequired[ApiAccessArgs]
+    """Who may reach the Kubernetes API. Required, unless the cluster exists: there is no default."""
+    tags: NotRequired[dict[str, str]]
+    """Tags of everything that is created. Default: none."""
+    network: NotRequired[StackNetworkArgs]
+    """The network. Default: a VPC of its own."""
+    cluster: NotRequired[StackClusterArgs]
+    """The cluster. Default: one of its own."""
+    node_groups: list[EksNodeGroupArgs]
+    """The groups, at least one; names are unique."""
+    stores: NotRequired[dict[str, StackStoreArgs]]
+    """Buckets by name. Default: none."""
+    filesystems: NotRequired[dict[str, StackFilesystemArgs]]
+    """FSx for Lustre file systems by the name of their claim. Default: none."""
+    validation: NotRequired[ValidationArgs]
+    """The gate of every group. Default: none of its keys; but ``image`` is required."""
+
+
+class AwsTrainingStack(ComponentResource):
+    """A training cluster on EKS, closed to jobs until each group passed its gate.
+
+    The components' name is the name of the cluster. What is in the cluster goes with it when it is destroyed.
+
+    Raises:
+        SpecError: every problem of the args, before anything is registered.
+    """
+
+    kubeconfig: Output[str]
+    """Secret: a kubeconfig, as JSON, that asks the AWS command line for a token whenever it is used."""
+    pod_profiles: Output[Mapping[str, Any]]
+    """Pod profile of each group, by the group's name."""
+    validation: Output[Mapping[str, Any]]
+    """Verdict of each group's gate, by the group's name."""
+    cost: Output[Mapping[str, Any]]
+    """``usd_per_hour`` of the machines (absent where a price is not known) and ``parts``, a line for each."""
+
+    def __init__(self, name: str, args: AwsTrainingStackArgs, opts: ResourceOptions | None = None) -> None:
+        AwsStackSpec.parse(args, name)
+        try:
+            spec = AwsTrainingSpec.parse({"cloud": "aws", **args})
+            plan = resolve_aws(spec, get_stack(), now=clock.now())
+        except SpecError as error:
+            raise error.below(name) from None
+        super().__init__("gpufabric:index:AwsTrainingStack", name, {}, opts)
+        self._name, self._args, self._spec, self._plan = name, args, spec, plan
+        self.network = self._network()
+        self.cluster = self._cluster()
+        self.node_groups = {group.name: self._node_group(group, wish) for group, wish in self._pairs()}
+        self.stores = {key: self._store(key) for key in spec.stores}
+        self.inside = Provider(f"{name}-kubernetes", kubeconfig=self.cluster.kubeconfig, opts=ResourceOptions(parent=self))
+        self.filesystems = {key: self._filesystem(key) for key in spec.filesystems}
+        self.gates = self._gates()
+        self.kubeconfig = self.cluster.kubeconfig
+        self.pod_profiles = Output.all(**{key: group.profile for key, group in self.node_groups.items()})
+        self.validation = Output.all(**{key: gate.verdict for key, gate in self.gates.items()})
+        self.cost = Output.from_input(cost_of(plan))
+        self.register_outputs(
+            {
+                "kubeconfig": self.kubeconfig,
+                "pod_profiles": self.pod_profiles,
+                "validation": self.validation,
+                "cost": self.cost,
+            }
+        )
+
+    def _pairs(self) -> list[tuple[EksNodeGroupPlan, EksNodeGroupArgs]]:
+        return list(zip(self._plan.node_groups, self._args["node_groups"], strict=True))
+
+    def _network(self) -> AwsNetwork:
+        args: Any = network_args(self._spec)
+        return AwsNetwork(f"{self._name}-network", args, ResourceOptions(parent=self))
+
+    def _cluster(self) -> EksCluster:
+        """The cluster; an existing one is only looked at, and gets no subnets."""
+        args: Any = cluster_args(self._spec, self._plan.node_groups)
+        if not self._spec.cluster.existing:
+            args["subnet_ids"] = self.network.cluster_subnet_ids
+            args["system_subnet_ids"] = self.network.system_subnet_id.apply(lambda subnet: [subnet])
+        return EksCluster(self._name, args, ResourceOptions(parent=self))
+
+    def _node_group(self, plan: EksNodeGroupPlan, wish: EksNodeGroupArgs) -> EksGpuNodeGroup:
+        """After the whole cluster: a node without its network add-on is not Ready, and one without DNS runs nothing."""
+        args: Any = {
+            **wish,
+            "cluster_name": self.cluster.cluster_name,
+            "cluster_security_group_id": self.cluster.security_group_id,
+            "efa_security_group_id": self.network.efa_security_group_id,
+            "subnet_id": self.network.gpu_subnet_id,
+            "zone": self._plan.zone,
+            "kubernetes_version": self._plan.version.kubernetes,
+            "tags": dict(self._plan.tags),
+        }
+        return EksGpuNodeGroup(f"{self._name}-{plan.name}", args, ResourceOptions(parent=self, depends_on=[self.cluster]))
+
+    def _store(self, key: str) -> S3Bucket:
+        args: Any = {**bucket_args(self._spec, key), "cluster_name": self.cluster.cluster_name}
+        return S3Bucket(f"{self._name}-{key}", args, ResourceOptions(parent=self))
+
+    def _filesystem(self, key: str) -> FsxLustre:
+        """In the zone and the security group of the GPU nodes. It is AWS's and outlives the cluster."""
+        args: Any = {**lustre_args(self._spec, key), "cluster_name": self.cluster.cluster_name}
+        if not self._spec.filesystems[key].existing:
+            args["vpc_id"] = self.network.vpc_id
+            args["subnet_id"] = self.network.gpu_subnet_id
+            args["client_security_group_id"] = self.network.efa_security_group_id
+        options = ResourceOptions(parent=self, providers=[self.inside], depends_on=[self.cluster])
+        return FsxLustre(f"{self._name}-{key}", args, options)
+
+    def _gates(self) -> dict[str, NcclValidation]:
+        """Device plugins and gates: what is inside a cluster of our own goes when that goes."""
+        inside = ResourceOptions(
+            parent=self,
+            providers=[self.inside],
+            depends_on=[self.cluster],
+            deleted_with=None if self._spec.cluster.existing else self.cluster,
+        )
+        daemons = FabricDaemons(f"{self._name}-daemons", {"daemons": list(self._plan.parts.daemons)}, inside)
+        gates = {}
+        members = [group.gate_group for group in self.node_groups.values()]
+        for plan, group in zip(self._plan.groups, self.node_groups.values(), strict=True):
+            of_gate: NcclValidationArgs = {
+                "node_group": group.gate_group,
+                "groups": members,
+                "validation": {
+                    **self._args.get("validation", {}),
+                    "hold": plan.gate.gate.hold,
+                    "wait": plan.gate.gate.wait_for_nodes,
+                },
+            }
+            after = ResourceOptions(depends_on=[group, daemons])
+            full_name, options = f"{self._name}-{plan.name}", ResourceOptions.merge(inside, after)
+            gates[plan.name] = NcclValidation(full_name, of_gate, options)
+            if plan.keep:
+                from gpufabric.kubernetes import fabric_gate  # its SDK modules only for those who keep the gate
+
+                kept = ResourceOptions.merge(options, ResourceOptions(depends_on=[gates[plan.name]]))
+                fabric_gate.FabricGate(full_name, {**of_gate}, kept)
+        return gates
+
+
+def cost_of(plan: AwsStackPlan) -> dict[str, Any]:
+    """The cost as an output: without ``usd_per_hour`` it is not known."""
+    known = {} if plan.cost.usd_per_hour is None else {"usd_per_hour": plan.cost.usd_per_hour}
+    return {**known, "parts": list(plan.cost.parts)}
