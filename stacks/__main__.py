@@ -35,7 +35,7 @@ def declare_kubernetes(spec: TrainingSpec, raw: dict[str, object]) -> None:
 
     existing = spec.cluster.existing
     cluster = Provider("cluster", kubeconfig=existing.kubeconfig, context=existing.context)
-    args = {key: raw[key] for key in ("node_groups", "validation") if key in raw}
+    args = {key: raw[key] for key in ("node_groups", "validation", "scheduler") if key in raw}
     stack = KubernetesTrainingStack(plan.stack, args, pulumi.ResourceOptions(providers=[cluster]))  # type: ignore[arg-type]
     pulumi.export("pod_profiles", stack.pod_profiles)
     pulumi.export("validation", stack.validation)

@@ -113,8 +113,14 @@ def _sdk_groups(code: str) -> set[str]:
 def test_the_kubernetes_ring_loads_one_sdk_and_only_the_groups_it_uses() -> None:
     groups = _sdk_groups("import gpufabric.kubernetes")
     assert {"batch", "core", "rbac", "networking"} <= groups
-    assert not groups & {"admissionregistration", "apps", "autoscaling", "helm", "storage", "resource"}
+    assert not groups & {"admissionregistration", "apps", "apiextensions", "autoscaling", "helm", "storage", "resource"}
 
 
 def test_only_who_keeps_the_gate_loads_what_it_needs_more() -> None:
     assert {"admissionregistration", "apps"} <= _sdk_groups("from gpufabric.kubernetes import FabricGate")
+
+
+def test_only_who_wants_a_queue_loads_what_it_needs_more() -> None:
+    groups = _sdk_groups("from gpufabric.kubernetes import JobQueue")
+    assert "apiextensions" in groups
+    assert not groups & {"admissionregistration", "apps", "helm"}

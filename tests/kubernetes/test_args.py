@@ -14,18 +14,22 @@ from gpufabric.kubernetes import args as args_module
 from gpufabric.kubernetes.args import (
     FabricGateArgs,
     FabricProfileArgs,
+    JobQueueArgs,
     KubernetesTrainingStackArgs,
     NcclValidationArgs,
     NodeGroupArgs,
+    SchedulerArgs,
     ValidationArgs,
 )
 
 MODELS: dict[Any, type[BaseModel]] = {
     FabricProfileArgs: spec.FabricProfile,
     NodeGroupArgs: spec.NodeGroupSpec,
+    SchedulerArgs: spec.SchedulerSpec,
     ValidationArgs: spec.ValidationSpec,
     NcclValidationArgs: spec.GateSpec,
     FabricGateArgs: spec.GateSpec,
+    JobQueueArgs: spec.QueueSpec,
     KubernetesTrainingStackArgs: spec.GroupsSpec,
 }
 # Keys that are ids of what another component made: none yet. The provider says which cluster it is.

@@ -10,13 +10,20 @@ from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
 
 import gpufabric.kubernetes
-from gpufabric.kubernetes import FabricDaemons, FabricGate, KubernetesNodeGroup, KubernetesTrainingStack, NcclValidation
+from gpufabric.kubernetes import (
+    FabricDaemons,
+    FabricGate,
+    JobQueue,
+    KubernetesNodeGroup,
+    KubernetesTrainingStack,
+    NcclValidation,
+)
 from gpufabric.spec import SpecError
 from tests.kubernetes.golden import same_as_golden
 from tests.kubernetes.mocked import Recording, run
 from tests.spec.specs import CPU, H100
 
-COMPONENTS = [FabricDaemons, FabricGate, KubernetesNodeGroup, KubernetesTrainingStack, NcclValidation]
+COMPONENTS = [FabricDaemons, FabricGate, JobQueue, KubernetesNodeGroup, KubernetesTrainingStack, NcclValidation]
 
 
 def provider() -> ComponentProvider:
@@ -115,6 +122,7 @@ def test_types_are_identity() -> None:
     assert set(schema()["resources"]) == {
         "gpufabric:index:FabricDaemons",
         "gpufabric:index:FabricGate",
+        "gpufabric:index:JobQueue",
         "gpufabric:index:KubernetesNodeGroup",
         "gpufabric:index:KubernetesTrainingStack",
         "gpufabric:index:NcclValidation",

@@ -15,12 +15,13 @@ Json = dict[str, Any]
 
 
 class FakeCluster:
-    """Answers what it is told to; ``asked`` notes every request with its credentials."""
+    """Answers what it is told to; ``found``: further objects by path; ``asked`` notes every request with its credentials."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.nodes: list[Json] = []
         self.version: Any = {"major": "1", "minor": "34", "gitVersion": "v1.34.1"}
         self.denied: set[str] = set()
+        self.found: dict[str, Json] = {}
         self.errors: dict[str, tuple[int, Json]] = {}
         self.asked: list[tuple[str, str, str | None]] = []
         cluster = self
@@ -61,7 +62,8 @@ class _Handler(BaseHTTPRequestHandler):
             part = f"/{wanted['subresource']}" if wanted.get("subresource") else ""
             name = f"{wanted['verb']} {wanted['resource']}{part}"
             return self._send(201, {"status": {"allowed": name not in self.owner.denied}})
-        return self._send(200, {"/version": self.owner.version, NODES: {"items": self.owner.nodes}}[at])
+        found = {**self.owner.found, "/version": self.owner.version, NODES: {"items": self.owner.nodes}}
+        return self._send(200, found[at])
 
     def _send(self, code: int, body: Any) -> None:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -12,8 +12,8 @@ VALIDATION_KEYS = (
     "image, rank_image, backend, floor_gbytes_per_s, max_size, run, wait, health, nodes_minutes, start_minutes, "
     "benchmark_minutes, hold, keep, single_node_ok, stand_ins"
 )
-GROUP_KEYS = "name, node_selector, accelerators, nodes, network_tier, fabric, machine_type, profile"
-TOP_KEYS = "node_groups, validation, cloud, orchestrator, cluster"
+GROUP_KEYS = "name, node_selector, accelerators, nodes, network_tier, fabric, machine_type, profile, scheduler"
+TOP_KEYS = "node_groups, validation, scheduler, cloud, orchestrator, cluster"
 FABRICS = "ethernet, ethernet-runpod, infiniband, infiniband-together"
 MOST_NODES = max(row.most_nodes for row in baselines() if row.fabric == "infiniband" and "H100" in row.accelerators)
 DIGITS = "write digits without quotes, such as"
@@ -518,7 +518,7 @@ NOT_HERE: Cases = {
     ),
     **{
         key: (changed(H100, **{key: {"kind": "auto"}}), f"{key}: not built yet; leave it out")
-        for key in ("storage", "stores", "filesystems", "scheduler")
+        for key in ("storage", "stores", "filesystems")
     },
     **{
         key: (changed(H100, **{key: None}), f"{key}: does not apply to cloud: kubernetes ({why}); leave it out")

@@ -9,8 +9,9 @@ from gpufabric.kubernetes.stack import KubernetesTrainingStack
 if TYPE_CHECKING:
     from gpufabric.kubernetes.fabric_daemons import FabricDaemons
     from gpufabric.kubernetes.fabric_gate import FabricGate
+    from gpufabric.kubernetes.job_queue import JobQueue
 
-__all__ = ["FabricDaemons", "FabricGate", "KubernetesNodeGroup", "KubernetesTrainingStack", "NcclValidation"]
+__all__ = ["FabricDaemons", "FabricGate", "JobQueue", "KubernetesNodeGroup", "KubernetesTrainingStack", "NcclValidation"]
 
 
 def __getattr__(name: str) -> Any:
@@ -23,4 +24,8 @@ def __getattr__(name: str) -> Any:
         from gpufabric.kubernetes.fabric_gate import FabricGate
 
         return FabricGate
+    if name == "JobQueue":
+        from gpufabric.kubernetes.job_queue import JobQueue
+
+        return JobQueue
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

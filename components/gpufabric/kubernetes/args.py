@@ -22,6 +22,23 @@ class FabricProfileArgs(TypedDict):
     """Image that the ranks of the gate run in, pinned. Default: ``rank_image`` of the validation, else its ``image``."""
 
 
+class SchedulerArgs(TypedDict):
+    """Who decides when a job starts: the queue in front of the node groups."""
+
+    kind: str
+    """``kueue``: jobs wait, with nothing running, until validated nodes are free for all of their pods."""
+    installed: NotRequired[bool]
+    """Kueue is in the cluster already. Default: true. ``false``: not built yet."""
+    queue: NotRequired[str]
+    """Name of the LocalQueues: 1 to 63 of ``a-z``, ``0-9``, ``-``. Default: the group's name."""
+    cluster_queue: NotRequired[str]
+    """Name of the ClusterQueue. Default: ``gpufabric-<stack>-<group>``."""
+    namespaces: NotRequired[list[str]]
+    """Existing namespaces that jobs are submitted in; each gets a LocalQueue. Default: ``default``."""
+    topology_levels: NotRequired[list[str]]
+    """Node labels that say where a node stands, the widest first, up to 15. The host is always the last. Default: it alone."""
+
+
 class NodeGroupArgs(TypedDict):
     """A group of equal nodes of a cluster of one's own."""
 
@@ -41,6 +58,8 @@ class NodeGroupArgs(TypedDict):
     """A cloud's machine of the table, whose fabric it is. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
     profile: NotRequired[FabricProfileArgs]
     """The fabric said explicitly. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
+    scheduler: NotRequired[SchedulerArgs]
+    """The queue in front of this group; its pod profile puts jobs there. Default: the stack's ``scheduler``, if any."""
 
 
 class ValidationArgs(TypedDict):
@@ -104,6 +123,13 @@ class FabricGateArgs(TypedDict):
     """All groups of the cluster: the controller keeps off their nodes. Default: ``node_group`` alone."""
 
 
+class JobQueueArgs(TypedDict):
+    """Arguments of :class:`gpufabric.kubernetes.JobQueue`."""
+
+    node_group: NodeGroupArgs
+    """The group whose validated nodes the queue gives out; here its ``scheduler`` is required."""
+
+
 class KubernetesTrainingStackArgs(TypedDict):
     """Arguments of :class:`gpufabric.kubernetes.KubernetesTrainingStack`."""
 
@@ -111,3 +137,5 @@ class KubernetesTrainingStackArgs(TypedDict):
     """The groups of nodes; names are unique, no node matches two of them."""
     validation: NotRequired[ValidationArgs]
     """The gate of every group. Default: none of its keys; but ``image`` is required."""
+    scheduler: NotRequired[SchedulerArgs]
+    """The queue in front of every group that has no ``scheduler`` of its own; the verdict opens it. Default: none."""

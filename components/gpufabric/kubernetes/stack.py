@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi import ComponentResource, Output, ResourceOptions, get_stack
 
-from gpufabric.kubernetes.args import FabricGateArgs, KubernetesTrainingStackArgs, NcclValidationArgs
+from gpufabric.kubernetes.args import FabricGateArgs, KubernetesTrainingStackArgs, NcclValidationArgs, NodeGroupArgs
 from gpufabric.kubernetes.nccl_validation import NcclValidation
 from gpufabric.kubernetes.node_group import KubernetesNodeGroup
 from gpufabric.plan import resolve
@@ -13,10 +13,11 @@ from gpufabric.spec import GroupsSpec, SpecError, TrainingSpec
 
 if TYPE_CHECKING:
     from gpufabric.kubernetes.fabric_gate import FabricGate
+    from gpufabric.kubernetes.job_queue import JobQueue
 
 
 class KubernetesTrainingStack(ComponentResource):
-    """Node groups of an existing cluster, each with its pod profile and its gate.
+    """Node groups of an existing cluster, each with its pod profile and its gate, and a queue where one is asked for.
 
     Raises:
         SpecError: every problem of the args, before anything is registered.
@@ -38,6 +39,7 @@ class KubernetesTrainingStack(ComponentResource):
         self.groups: dict[str, KubernetesNodeGroup] = {}
         self.gates: dict[str, NcclValidation] = {}
         self.kept: dict[str, FabricGate] = {}
+        self.queues: dict[str, JobQueue] = {}
         for group in args["node_groups"]:
             of_gate: NcclValidationArgs = {
                 "node_group": group,
@@ -45,7 +47,12 @@ class KubernetesTrainingStack(ComponentResource):
                 "validation": args.get("validation", {}),
             }
             full_name = f"{name}-{group['name']}"
-            self.groups[group["name"]] = KubernetesNodeGroup(full_name, group, ResourceOptions(parent=self))
+            queued: NodeGroupArgs = {**group}
+            if "scheduler" in args and "scheduler" not in group:
+                queued["scheduler"] = args["scheduler"]
+            self.groups[group["name"]] = KubernetesNodeGroup(full_name, queued, ResourceOptions(parent=self))
+            if "scheduler" in queued:
+                self.queues[group["name"]] = self._queue(full_name, queued)
             gate = NcclValidation(full_name, of_gate, ResourceOptions(parent=self))
             self.gates[group["name"]] = gate
             if wish.validation.keep:
@@ -58,3 +65,9 @@ class KubernetesTrainingStack(ComponentResource):
         self.pod_profiles = Output.all(**{key: group.profile for key, group in self.groups.items()})
         self.validation = Output.all(**{key: gate.verdict for key, gate in self.gates.items()})
         self.register_outputs({"pod_profiles": self.pod_profiles, "validation": self.validation})
+
+    def _queue(self, name: str, group: NodeGroupArgs) -> "JobQueue":
+        """Beside the gate, not after it: a job may wait before there is a verdict, and after one that is bad."""
+        from gpufabric.kubernetes import job_queue  # its SDK module only for those who want a queue
+
+        return job_queue.JobQueue(name, {"node_group": group}, ResourceOptions(parent=self))

@@ -5,7 +5,15 @@ from gpufabric.plan.explain import Line, explain
 from gpufabric.plan.merge import ProfileConflictError
 from gpufabric.plan.model import GatePlan, GroupPlan, GroupsPlan, StackPlan
 from gpufabric.plan.profile import PodAdmission, PodFabric, PodProfile
-from gpufabric.plan.resolve import decide_hardware, pod_profile, resolve, resolve_gate, resolve_group
+from gpufabric.plan.resolve import (
+    decide_hardware,
+    pod_profile,
+    resolve,
+    resolve_gate,
+    resolve_group,
+    resolve_profile,
+    resolve_queue,
+)
 
 __all__ = [
     "GatePlan",
@@ -24,4 +32,6 @@ __all__ = [
     "resolve_any",
     "resolve_gate",
     "resolve_group",
+    "resolve_profile",
+    "resolve_queue",
 ]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gpufabric.plan.model import GroupPlan, GroupsPlan, StackPlan
+from gpufabric.plan.queue import QueuePlan
 from gpufabric.validation.health_wish import FATAL, Health
 
 
@@ -61,6 +62,8 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
         "jobs run only on nodes labelled gpufabric.dev/validated=pass",
         "the gate alone writes that label",
     )
+    if group.queue:
+        yield from _queue(group.queue)
     yield Line(
         "deadlines",
         f"nodes {gate.deadlines.nodes_s} s, start {gate.deadlines.ranks_start_s} s, benchmark {gate.deadlines.benchmark_s} s; "
@@ -80,6 +83,21 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
         )
     for stand_in in gate.gate.stand_ins:
         yield Line("stand-in", stand_in, "said in the verdict too")
+
+
+def _queue(queue: QueuePlan) -> Iterator[Line]:
+    limit = ", ".join(f"{resource}: {count}" for resource, count in queue.quota.items())
+    yield Line(
+        "queue",
+        f"LocalQueue {queue.local_queue} in {', '.join(queue.namespaces)}, ClusterQueue {queue.cluster_queue} with {limit}",
+        "opened by the verdict: its capacity is what the nodes that passed have free",
+    )
+    above_host = queue.levels[:-1]
+    yield Line(
+        "placement",
+        f"close together by {', then '.join(above_host)}" if above_host else "on any free nodes of the group",
+        "every node has these labels" if above_host else "scheduler.topology_levels names no level above the host",
+    )
 
 
 def _health(wish: Health) -> Iterator[Line]:

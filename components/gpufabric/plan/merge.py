@@ -28,6 +28,7 @@ class Merge:
 
     def __init__(self, result: dict[str, Any], template: dict[str, Any], path: str, container: str | None) -> None:
         self.result, self._template = result, template
+        self._is_object = path.startswith("spec.")  # a whole Job, which has metadata beside its spec
         bare = not isinstance(template.get("spec"), dict)
         self._pod: dict[str, Any] = template if bare else template["spec"]
         self._at_template = f"{path}." if path else ""
@@ -103,6 +104,26 @@ class Merge:
             path = f"{self._at_template}metadata"
             metadata = self._child(self._template, "metadata", path)
             self._put(self._child(metadata, "annotations", f"{path}.annotations"), annotations, f"{path}.annotations")
+
+    def job_labels(self, labels: Mapping[str, str]) -> None:
+        """Labels of the Job itself."""
+        if labels:
+            if not self._is_object:
+                raise TypeError(
+                    f"{', '.join(labels)} is a label of the Job, not of its spec or pod; "
+                    'pass the Job whole, {"metadata": {...}, "spec": {...}}, and use both parts of what comes back'
+                )
+            metadata = self._child(self.result, "metadata", "metadata")
+            self._put(self._child(metadata, "labels", "metadata.labels"), labels, "metadata.labels")
+
+    def one_annotation_of(self, family: Iterable[str], key: str, value: str) -> None:
+        """An annotation of the pod template that excludes the others of its family."""
+        self.annotations({key: value})
+        annotations = self._template["metadata"]["annotations"]
+        for other in family:
+            if other != key and other in annotations:
+                path = f"{self._at_template}metadata.annotations"
+                raise ProfileConflictError(f"{path}[{other}]", annotations[other], f"{key}: {value}")
 
     def tolerations(self, tolerations: Iterable[Mapping[str, str]]) -> None:
         """Taints that the pod tolerates."""

@@ -8,6 +8,7 @@ from gpufabric.plan.deadlines import Deadlines
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric
 from gpufabric.plan.names import GateNames
 from gpufabric.plan.profile import PodProfile
+from gpufabric.plan.queue import QueuePlan
 from gpufabric.spec import ExistingCluster
 from gpufabric.validation.contract import Gate
 
@@ -41,7 +42,10 @@ class GatePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPlan:
-    """One node group: decided fabric, pod profile, floor and gate. ``keep``: the gate goes on between deployments."""
+    """One node group: decided fabric, pod profile, floor and gate; and the queue of its jobs, where there is one.
+
+    ``keep``: the gate goes on between deployments.
+    """
 
     name: str
     nodes: int
@@ -52,6 +56,7 @@ class GroupPlan:
     floor: Floor
     gate: GatePlan
     keep: bool = False
+    queue: QueuePlan | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

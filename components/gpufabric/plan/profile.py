@@ -30,12 +30,31 @@ class PodFabric:
     tolerations: tuple[Mapping[str, str], ...] = ()
 
 
+LABEL_QUEUE = "kueue.x-k8s.io/queue-name"
+"""Kueue's label on a Job: the LocalQueue that it waits in."""
+TOPOLOGY_REQUIRED = "kueue.x-k8s.io/podset-required-topology"
+TOPOLOGY_PREFERRED = "kueue.x-k8s.io/podset-preferred-topology"
+TOPOLOGY_UNCONSTRAINED = "kueue.x-k8s.io/podset-unconstrained-topology"
+_TOPOLOGY_REQUESTS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, TOPOLOGY_UNCONSTRAINED)
+"""Annotations of a pod template; Kueue takes at most one of the three."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodQueue:
+    """The queue a job waits in, and how it asks to be placed: one of Kueue's topology annotations and its value."""
+
+    name: str
+    topology_request: str
+    topology_value: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodAdmission:
-    """Which nodes a job may run on: the group's own, and only those that passed."""
+    """Which nodes a job may run on: the group's own, and only those that passed. ``queue``: where it waits for them."""
 
     node_selector: Mapping[str, str]
     validated: str = "pass"
+    queue: PodQueue | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +69,34 @@ class PodProfile:
 
         Args:
             spec: a pod spec, a pod template or anything that holds one under ``template`` (Job, StatefulSet, JobSet's
-                replicated job), as plain dicts in Kubernetes' camelCase or the SDK's snake_case.
+                replicated job), as plain dicts in Kubernetes' camelCase or the SDK's snake_case. With a queue: the whole Job,
+                since the queue's name is a label of the Job (``Job("finetune", **profile.apply_to({"spec": ...}))``).
             container: name of the container that gets resources and environment. Default: the only one.
 
         Raises:
             ProfileConflictError: the pod already says something else; the message names the path and both values.
+            TypeError: what is passed is no such thing, or not the whole Job where the group has a queue.
         """
         merge = Merge.of(spec, container)
         merge_fabric(merge, self.fabric)
         merge.node_selector(self.admission.node_selector)
         merge.require_node_label(LABEL_VALIDATED, self.admission.validated)
+        if queue := self.admission.queue:
+            merge.job_labels({LABEL_QUEUE: queue.name})
+            merge.one_annotation_of(_TOPOLOGY_REQUESTS, queue.topology_request, queue.topology_value)
         return merge.result
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for stack outputs and users of other languages: one pod spec with exactly what the profile adds."""
+        queue = self.admission.queue
+        waiting = (
+            {
+                "jobLabels": {LABEL_QUEUE: queue.name},
+                "podAnnotations": {queue.topology_request: queue.topology_value},
+            }
+            if queue
+            else {}
+        )
         return {
             "fabric": {
                 "resources": {key: str(count) for key, count in sorted(self.fabric.resources.items())},
@@ -73,7 +106,10 @@ class PodProfile:
                 "annotations": dict(self.fabric.annotations),
                 "tolerations": [dict(each) for each in self.fabric.tolerations],
             },
-            "admission": {"nodeSelector": {**self.admission.node_selector, LABEL_VALIDATED: self.admission.validated}},
+            "admission": {
+                "nodeSelector": {**self.admission.node_selector, LABEL_VALIDATED: self.admission.validated},
+                **waiting,
+            },
         }
 
 

@@ -10,17 +10,32 @@ from gpufabric.plan.images import image_problems
 from gpufabric.plan.model import GroupPlan, StackPlan
 from gpufabric.plan.names import gate_names
 from gpufabric.plan.profile import GPU_TAINT, PodAdmission, PodFabric, PodProfile
-from gpufabric.spec import GateSpec, NodeGroupSpec, Problem, SpecError, TrainingSpec, ValidationSpec
+from gpufabric.plan.queue import QueuePlan, plan_queue, pod_queue, queue_problems, shared_name_problems
+from gpufabric.spec import GateSpec, NodeGroupSpec, Problem, QueueSpec, SpecError, TrainingSpec, ValidationSpec
 
 
 def resolve(spec: TrainingSpec, stack: str) -> StackPlan:
     """The plan of a stack; raises :class:`SpecError` with every problem of every group."""
     plans, problems = [], _between_groups(spec.node_groups)
+    heirs = [group for group in spec.node_groups if group.scheduler is None] if spec.scheduler else []
+    if spec.scheduler:
+        problems += shared_name_problems(spec.scheduler, len(heirs))
     for position, group in enumerate(spec.node_groups):
+        at = f"node_groups[{position}]"
+        queued = group.model_copy(update={"scheduler": spec.scheduler}) if group in heirs else group
         try:
-            plans.append(resolve_group(group, spec.validation, stack, f"node_groups[{position}]", all_groups=spec.node_groups))
+            plans.append(
+                resolve_group(
+                    queued,
+                    spec.validation,
+                    stack,
+                    at,
+                    all_groups=spec.node_groups,
+                    scheduler_path="scheduler" if group in heirs else "",
+                )
+            )
         except SpecError as error:
-            problems += error.problems
+            problems += [problem for problem in error.problems if problem not in problems]  # what all groups share, once
     if problems:
         raise SpecError(problems)
     return StackPlan(stack=stack, cluster=spec.cluster.existing, groups=tuple(plans))
@@ -33,6 +48,28 @@ def resolve_gate(spec: GateSpec, stack: str) -> GroupPlan:
     )
 
 
+def resolve_queue(spec: QueueSpec, stack: str) -> QueuePlan:
+    """The queue of one group in an organisation's own stack; raises :class:`SpecError`."""
+    group, at = spec.node_group, "node_group.scheduler"
+    profile = resolve_profile(group, "node_group")
+    if group.scheduler is None:
+        raise SpecError([Problem(at, "missing", "write {kind: kueue}")])
+    accelerators, _ = decide_hardware(group, "node_group")
+    return plan_queue(group, group.scheduler, accelerators, profile.fabric, stack=stack, path=at)
+
+
+def resolve_profile(group: NodeGroupSpec, path: str) -> PodProfile:
+    """The pod profile of one group in an organisation's own stack; raises :class:`SpecError`."""
+    problems = queue_problems(group, f"{path}.scheduler")
+    try:
+        accelerators, fabric = decide_hardware(group, path)
+    except SpecError as error:
+        raise SpecError([*error.problems, *problems]) from None
+    if problems:
+        raise SpecError(problems)
+    return pod_profile(group, accelerators, fabric)
+
+
 def resolve_group(
     group: NodeGroupSpec,
     validation: ValidationSpec,
@@ -41,9 +78,16 @@ def resolve_group(
     *,
     all_groups: Sequence[NodeGroupSpec] = (),
     namespace: str | None = None,
+    scheduler_path: str = "",
 ) -> GroupPlan:
-    """The plan of one group; raises :class:`SpecError`. ``namespace``: one that exists instead of the gate's own."""
-    problems = [*image_problems(group, validation, path), *_not_built(validation)]
+    """The plan of one group; raises :class:`SpecError`.
+
+    Args:
+        namespace: one that exists instead of the gate's own.
+        scheduler_path: where the group's scheduler was said, if not in the group.
+    """
+    queue_at = scheduler_path or f"{path}.scheduler"
+    problems = [*image_problems(group, validation, path), *_not_built(validation), *queue_problems(group, queue_at)]
     try:
         accelerators, fabric = decide_hardware(group, path)
     except SpecError as error:
@@ -57,6 +101,7 @@ def resolve_group(
     if problems or isinstance(benchmark, Problem) or isinstance(floor, Problem):
         raise SpecError(problems)
     profile = pod_profile(group, accelerators, fabric)
+    scheduler = group.scheduler
     parts = GateParts(
         group=group,
         fabric=fabric,
@@ -77,6 +122,7 @@ def resolve_group(
         floor=floor,
         gate=plan_gate(parts, stack, gate_names(stack, group.name, namespace)),
         keep=validation.keep,
+        queue=plan_queue(group, scheduler, accelerators, profile.fabric, stack=stack, path=queue_at) if scheduler else None,
     )
 
 
@@ -92,7 +138,7 @@ def decide_hardware(group: NodeGroupSpec, path: str) -> tuple[GroupAccelerators,
 
 
 def pod_profile(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: GroupFabric) -> PodProfile:
-    """The one profile of the group, for its gate and its jobs."""
+    """The one profile of the group, for its gate and its jobs; the queue is for jobs alone."""
     pod_fabric = PodFabric(
         resources={**accelerators.resources, **fabric.resources},
         environment=dict(sorted(fabric.environment.items())),  # a list in the pod: its order must not depend on the wish's
@@ -100,7 +146,8 @@ def pod_profile(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: G
         shared_memory=accelerators.count > 0,
         tolerations=(GPU_TAINT,) if accelerators.count else (),
     )
-    return PodProfile(pod_fabric, PodAdmission(node_selector=group.node_selector))
+    queue = pod_queue(group.name, group.scheduler) if group.scheduler else None
+    return PodProfile(pod_fabric, PodAdmission(node_selector=group.node_selector, queue=queue))
 
 
 def _not_built(validation: ValidationSpec) -> list[Problem]:

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpufabric.plan import GroupPlan, StackPlan
+from gpufabric.plan.queue import API_GROUP
+from gpufabric.plan.queue import RESOURCES as QUEUE_RESOURCES
 from gpufabric.preflight.kubeconfig import KubeconfigError, connect
+from gpufabric.preflight.kueue import kueue_problems, level_problems
 from gpufabric.spec import Problem, SpecError
 from gpufabric.validation.api import Api, ApiError, path
 from gpufabric.validation.permissions import may_drain
@@ -34,6 +37,7 @@ _NEEDED_TO_KEEP: Sequence[tuple[str, str, str]] = (
     ("coordination.k8s.io", "leases", "patch"),
 )
 """For the controller, where the gate is kept running; the last one is granted to it, so one must have it himself."""
+_NEEDED_TO_QUEUE: Sequence[tuple[str, str, str]] = tuple((API_GROUP, plural, "create") for plural in QUEUE_RESOURCES.values())
 _CLUSTER = "cluster.existing"
 _IMAGES_LISTED = 50  # a node lists no more of its images (kubelet configuration, nodeStatusMaxImages): then nobody knows
 _QUANTITY = re.compile(r"([0-9.]+)([a-zA-Z]*)")
@@ -52,6 +56,7 @@ def preflight_kubernetes(plan: StackPlan) -> None:
     problems = [*_old(version)]
     try:
         problems += _permissions(api, plan.groups)
+        problems += kueue_problems(api, plan)
         nodes = api.list(path("nodes"))
     except ApiError as error:
         raise SpecError([*problems, _refused(error) if error.missing_permission else _unreachable(error)]) from None
@@ -60,6 +65,7 @@ def preflight_kubernetes(plan: StackPlan) -> None:
         members[group.name] = [node for node in nodes if _matches(node, group.node_selector)]
         problems += _count(group, members[group.name], f"node_groups[{position}]")
         problems += _capacity(group, members[group.name], f"node_groups[{position}]")
+        problems += level_problems(group, members[group.name])
     grouped = {_name(node) for found in members.values() for node in found}
     outside = [node for node in nodes if _name(node) not in grouped]
     hosts = [node for node in outside if _open(node)]
@@ -101,6 +107,7 @@ def _permissions(api: Api, groups: Sequence[GroupPlan]) -> Iterator[Problem]:
     at = path("selfsubjectaccessreviews", group="authorization.k8s.io")
     missing = []
     needed = [*_NEEDED, *(_NEEDED_TO_KEEP if any(group.keep for group in groups) else ())]
+    needed += _NEEDED_TO_QUEUE if any(group.queue for group in groups) else []
     needed += [_NEEDED_TO_DRAIN] if any(may_drain(group.gate.gate.run) for group in groups) else []
     for group, resource, verb in needed:
         kind, _, part = resource.partition("/")

@@ -4,7 +4,9 @@ from gpufabric.spec.gate import GateSpec
 from gpufabric.spec.node_group import FabricProfile, NodeGroupSpec
 from gpufabric.spec.problems import Problem, SpecError, dotted
 from gpufabric.spec.project import find_stack_file
+from gpufabric.spec.queue import QueueSpec
 from gpufabric.spec.run_counter import run_of, with_run
+from gpufabric.spec.scheduler import SchedulerSpec
 from gpufabric.spec.stack_file import CONFIG_KEY, AnyTrainingSpec, StackFile, parse_spec, read_stack_file
 from gpufabric.spec.training import ClusterSpec, ExistingCluster, GroupsSpec, TrainingSpec
 from gpufabric.spec.validation import ValidationSpec, size_bytes
@@ -19,6 +21,8 @@ __all__ = [
     "GroupsSpec",
     "NodeGroupSpec",
     "Problem",
+    "QueueSpec",
+    "SchedulerSpec",
     "SpecError",
     "StackFile",
     "TrainingSpec",

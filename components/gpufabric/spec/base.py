@@ -12,6 +12,8 @@ from gpufabric.spec.problems import Problem, SpecError, dotted, shown
 
 _HALF = re.compile("[\ud800-\udfff]")  # one of a surrogate pair: YAML can write it, nothing can send it
 DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+LABEL_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # a DNS label of RFC 1123
 
 
 def _integral(value: object) -> object:
@@ -19,7 +21,14 @@ def _integral(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _namespace(value: str) -> str:
+    if not _NAMESPACE.fullmatch(value):
+        raise ValueError(f"{shown(value)} cannot be a namespace; write the name that kubectl get namespaces shows")
+    return value
+
+
 WholeNumber = Annotated[int, BeforeValidator(_integral)]
+Namespace = Annotated[str, AfterValidator(_namespace)]
 
 
 def matching(pattern: str | re.Pattern[str], what: str, example: str) -> AfterValidator:

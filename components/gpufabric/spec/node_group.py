@@ -5,12 +5,12 @@ from typing import Annotated, Literal, Protocol, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from gpufabric.spec.base import DNS_LABEL, WholeNumber, Wish, matching
+from gpufabric.spec.base import DNS_LABEL, LABEL_KEY, WholeNumber, Wish, matching
 from gpufabric.spec.problems import shown
+from gpufabric.spec.scheduler import SchedulerSpec
 
 # The longest name made from a group's is `<group>-ranks-<index>.<group>-ranks`; 20 letters leave room in every limit.
 NAME_LETTERS = 20
-_LABEL_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 _RESOURCE = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -37,7 +37,7 @@ def _selector(value: dict[str, str]) -> dict[str, str]:
     if not value:
         raise ValueError("empty: it would select every node of the cluster; write the label that only this group's nodes have")
     for key, text in value.items():
-        if not _LABEL_KEY.fullmatch(key) or not _LABEL_VALUE.fullmatch(text):
+        if not LABEL_KEY.fullmatch(key) or not _LABEL_VALUE.fullmatch(text):
             raise ValueError(
                 f"{shown(f'{key}={text}')} is not a Kubernetes label; write it as kubectl get nodes --show-labels shows it"
             )
@@ -114,6 +114,8 @@ class NodeGroupSpec(Wish):
     """A cloud's machine of the table, whose fabric it is. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
     profile: FabricProfile | None = None
     """The fabric said explicitly. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
+    scheduler: SchedulerSpec | None = None
+    """The queue in front of this group. Default: the stack's ``scheduler``, if any."""
 
 
 class Named(Protocol):

@@ -9,7 +9,7 @@ CLOUDS = ("aws", "gcp", "nebius", "azure", "oci", "coreweave", "kubernetes")
 BUILT_CLOUDS = ("kubernetes", "aws")
 
 _LATER_KEYS = ("stores", "filesystems", "storage", "scheduler")
-_BUILT_KEYS = {"aws": ("stores", "filesystems")}
+_BUILT_KEYS = {"aws": ("stores", "filesystems"), "kubernetes": ("scheduler",)}
 _CLOUD_KEYS = {
     "region": "the cluster already stands somewhere",
     "zone": "the cluster already stands somewhere",

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field
 
 from gpufabric.spec.base import Wish
 from gpufabric.spec.node_group import NodeGroupSpec, unique_names
+from gpufabric.spec.scheduler import SchedulerSpec
 from gpufabric.spec.validation import ValidationSpec
 
 
@@ -40,6 +41,8 @@ class GroupsSpec(Wish):
     """The groups, at least one; names are unique, no node matches two of them."""
     validation: ValidationSpec = Field(default_factory=ValidationSpec)
     """The gate of every group."""
+    scheduler: SchedulerSpec | None = None
+    """The queue in front of every group that has no ``scheduler`` of its own; the verdict opens it. Default: none."""
 
 
 class TrainingSpec(GroupsSpec):
