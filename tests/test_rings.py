@@ -39,7 +39,7 @@ THIRD_PARTY = {
     "hardware": set(),
     "spec": {"pydantic", "pydantic_core", "yaml"},
     "plan": set(),
-    "preflight": {"yaml"},
+    "preflight": {"yaml", "boto3", "botocore"},
     "kubernetes": {"pulumi", "pulumi_kubernetes"},
     "aws": {"pulumi", "pulumi_aws", "pulumi_kubernetes"},
     "validation": {"mpi4py"},

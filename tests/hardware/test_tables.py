@@ -21,6 +21,7 @@ from gpufabric.hardware.images import NcclTestsImage, nccl_tests_images
 from gpufabric.hardware.lustre import LustreMetadata, LustreThroughput, lustre_metadata, lustre_throughputs
 from gpufabric.hardware.machines import AwsMachine, aws_machines
 from gpufabric.hardware.prices import MachinePrice, machine_prices
+from gpufabric.hardware.quotas import AwsQuota, aws_quotas
 from gpufabric.hardware.tables import KINDS, Provenance, Row, load, named_rows
 
 TABLES: dict[str, type[Row]] = {
@@ -36,6 +37,7 @@ TABLES: dict[str, type[Row]] = {
     "fsx_metadata.toml": LustreMetadata,
     "machines_aws.toml": AwsMachine,
     "prices.toml": MachinePrice,
+    "quotas_aws.toml": AwsQuota,
 }
 # A number's unit stands in its key, or it counts something that the key names.
 UNITS = re.compile(r".*_(usd_per_hour|gb|gib|mib|gbytes_per_s|gbits_per_s|us|s)")
@@ -93,6 +95,7 @@ def test_rows_hold_values_of_the_annotated_types() -> None:
     seen = 0
     of_health = (*health_checks().values(), *xids().values())
     of_clouds = (*daemons().values(), *control_plane_tiers().values(), *lustre_throughputs().values(), lustre_metadata())
+    of_clouds = (*of_clouds, *aws_quotas().values())
     of_clouds = (*of_clouds, *machine_fabrics().values(), *aws_machines().values(), *eks_versions().values(), *machine_prices())
     of_all = (*accelerators().values(), *fabrics().values(), *nccl_tests_images().values(), *baselines())
     for row in (*of_all, *of_health, *of_clouds):

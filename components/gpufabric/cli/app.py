@@ -12,7 +12,7 @@ from gpufabric import __version__
 from gpufabric.cli.console import err, out, read_plan, tell
 from gpufabric.cli.report import report
 from gpufabric.cli.validate import validate
-from gpufabric.plan import StackPlan, explain
+from gpufabric.plan import explain
 from gpufabric.spec import CONFIG_KEY, SpecError
 
 app = typer.Typer(
@@ -69,21 +69,18 @@ def explain_command(file: File) -> None:
 
 @app.command()
 def preflight(file: File) -> None:
-    """Look, read-only, at whether the cluster has what a stack file needs; exit 1 with every finding."""
-    from gpufabric.preflight import preflight_kubernetes
+    """Look, read-only, at whether cluster or account has what a stack file needs; exit 1 with every finding."""
+    from gpufabric.preflight import preflight_any
 
     plan = read_plan(file)
     if isinstance(plan, SpecError):
         raise typer.Exit(1)
-    if not isinstance(plan, StackPlan):
-        err.print(f"{file}: preflight looks at clusters that exist; for other clouds it is not built yet")
-        raise typer.Exit(2)
     try:
-        preflight_kubernetes(plan)
+        where = preflight_any(plan)
     except SpecError as error:
         tell(file, error.below(CONFIG_KEY))
         raise typer.Exit(1) from None
-    out.print(f"{file}: the cluster has what it needs")
+    out.print(f"{file}: {where} has what it needs")
 
 
 @nccl.command("parse")

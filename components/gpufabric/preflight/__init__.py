@@ -3,7 +3,22 @@
 Beside the rings: knows spec, plan and the small API client of ``gpufabric.validation``; never Pulumi, never a cloud's SDK.
 """
 
+from gpufabric.plan import GroupsPlan, StackPlan
 from gpufabric.preflight.kubeconfig import KubeconfigError, connect
 from gpufabric.preflight.kubernetes import preflight_kubernetes
 
-__all__ = ["KubeconfigError", "connect", "preflight_kubernetes"]
+__all__ = ["KubeconfigError", "connect", "preflight_any", "preflight_kubernetes"]
+
+
+def preflight_any(plan: GroupsPlan) -> str:
+    """Look at what the plan of any cloud needs, and say where; raises SpecError with every finding."""
+    if isinstance(plan, StackPlan):
+        preflight_kubernetes(plan)
+        return "the cluster"
+    from gpufabric.plan.aws import AwsStackPlan
+    from gpufabric.preflight.aws import preflight_aws
+
+    if not isinstance(plan, AwsStackPlan):
+        raise TypeError(f"no preflight for {type(plan).__name__}")
+    preflight_aws(plan)
+    return "the account"

@@ -1,0 +1,53 @@
+"""Whether a reservation or capacity block, as AWS describes it, serves the group that names it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from gpufabric.plan.aws.model import EksNodeGroupPlan
+from gpufabric.spec import Problem
+
+_USABLE = {"reservation": ("active", "pending"), "capacity_block": ("active", "scheduled", "payment-pending", "pending")}
+_KINDS = {"default": "reservation", "capacity-block": "capacity_block"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """What AWS says of a reservation. ``type``: ``default`` or ``capacity-block``; ``free``: instances that nobody uses."""
+
+    id: str
+    state: str
+    type: str
+    machine: str
+    zone: str
+    total: int
+    free: int
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    in_placement_group: bool = False
+
+
+def reservation_problems(
+    group: EksNodeGroupPlan, found: Reservation, *, zone: str, path: str, in_use: bool
+) -> Iterator[Problem]:
+    """All that does not fit. ``path``: of the group. ``in_use``: the group may run already, and hold what is not free."""
+    at = f"{path}.capacity"
+    kind = _KINDS.get(found.type, "reservation")
+    if kind != group.capacity.kind:
+        yield Problem(f"{at}.kind", f"{found.id} is a {kind.replace('_', ' ')} (AWS: {found.type})", f"write kind: {kind}")
+    if found.state not in _USABLE.get(kind, ()):
+        yield Problem(f"{at}.id", f"{found.id} is {found.state}", "name one that is active or scheduled")
+    if found.machine != group.machine.name:
+        reason = f"{found.id} holds {found.machine}, the group asks for {group.machine.name}"
+        yield Problem(f"{path}.machine_type", reason, f"write {found.machine}, or name another reservation")
+    if found.zone != zone:
+        yield Problem("zone", f"{found.id} is in {found.zone}, the stack in {zone}", f"write zone: {found.zone}")
+    if found.total < group.nodes:
+        reason = f"{found.id} holds {found.total} instances, the group asks for {group.nodes}"
+        yield Problem(f"{path}.nodes", reason, f"write at most {found.total}")
+    elif found.free < group.nodes and not in_use and found.state == "active":
+        reason = f"{found.free} of {found.total} instances of {found.id} are free, the group asks for {group.nodes}"
+        yield Problem(f"{path}.nodes", reason, "end what uses the others, or ask for fewer")
+    if found.in_placement_group and group.capacity.placement_group is None and kind == "reservation":
+        reason = f"{found.id} was made in a placement group: an instance outside that group gets none of it"
+        yield Problem(f"{at}.placement_group", reason, "write the name of that group")
