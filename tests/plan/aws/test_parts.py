@@ -1,43 +1,14 @@
 """The parts of a stack: planned from the values its components get, every problem of every part at once."""
 
-from datetime import UTC, datetime
-from typing import Any
-
 import pytest
 
-from gpufabric.plan.aws import AwsStackPlan, resolve_aws
 from gpufabric.plan.aws.cluster import ClusterPlan
 from gpufabric.plan.aws.parts import cluster_args, network_args
-from gpufabric.spec import SpecError, parse_spec
-from gpufabric.spec.aws import AwsTrainingSpec
-from tests.spec.specs import IMAGE, changed
+from gpufabric.spec import SpecError
+from tests.plan.aws.wishes import P5, plan_of, says, spec_of
+from tests.spec.specs import changed
 
-NOW = datetime(2026, 11, 29, tzinfo=UTC)
-P5: dict[str, Any] = {
-    "cloud": "aws",
-    "region": "us-east-2",
-    "zone": "us-east-2b",
-    "api_access": {"kind": "public", "cidrs": ["203.0.113.0/24"]},
-    "node_groups": [{"name": "train", "machine_type": "p5.48xlarge", "nodes": 4}],
-    "validation": {"image": IMAGE, "floor_gbytes_per_s": 70.0},
-}
 VPC = {"vpc": "vpc-0123456789abcdef0", "subnets": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]}
-
-
-def spec_of(raw: dict[str, Any]) -> AwsTrainingSpec:
-    spec = parse_spec(raw)
-    assert isinstance(spec, AwsTrainingSpec)
-    return spec
-
-
-def plan_of(raw: dict[str, Any]) -> AwsStackPlan:
-    return resolve_aws(spec_of(raw), "prod", now=NOW)
-
-
-def says(raw: dict[str, Any]) -> list[str]:
-    with pytest.raises(SpecError) as caught:
-        plan_of(raw)
-    return str(caught.value).split("\n")
 
 
 def test_the_parts_know_how_many_nodes_there_will_be() -> None:
