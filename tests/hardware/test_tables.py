@@ -14,6 +14,7 @@ from gpufabric.hardware.accelerators import Accelerator
 from gpufabric.hardware.baselines import Baseline, baselines
 from gpufabric.hardware.control_plane import ControlPlaneTier, control_plane_tiers
 from gpufabric.hardware.daemons import Daemon, daemons
+from gpufabric.hardware.daemonsets import NeededDaemonSet
 from gpufabric.hardware.eks import EksVersion, eks_versions
 from gpufabric.hardware.fabrics import Fabric, machine_fabrics
 from gpufabric.hardware.health import HealthCheck, health_checks, xids
@@ -27,6 +28,7 @@ from gpufabric.hardware.tables import KINDS, Provenance, Row, load, named_rows
 TABLES: dict[str, type[Row]] = {
     "accelerators.toml": Accelerator,
     "baselines.toml": Baseline,
+    "daemonsets.toml": NeededDaemonSet,
     "eks.toml": EksVersion,
     "fabrics.toml": Fabric,
     "health.toml": HealthCheck,

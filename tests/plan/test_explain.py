@@ -45,6 +45,12 @@ def test_eight_h100_on_infiniband() -> None:
     assert kept == "the controller train-controller closes nodes that are not Ready and validates those that come later"
 
 
+def test_the_hold_is_said() -> None:
+    assert said(H100)["hold"] == ("closed nodes are not tainted", "only pods with the profile's admission stay off them")
+    tainted = said(changed(H100, validation__hold="taint"))["hold"][0]
+    assert tainted == "closed nodes are tainted gpufabric.dev/hold:NoSchedule"
+
+
 def test_cpus_say_that_they_stand_in() -> None:
     lines = said(CPU)
     assert lines["pod profile"][0] == "no device resource"

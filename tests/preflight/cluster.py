@@ -11,6 +11,7 @@ import yaml
 
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 NODES = "/api/v1/nodes"
+DAEMONSETS = "/apis/apps/v1/daemonsets"
 Json = dict[str, Any]
 
 
@@ -19,6 +20,7 @@ class FakeCluster:
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.nodes: list[Json] = []
+        self.daemonsets: list[Json] = []
         self.version: Any = {"major": "1", "minor": "34", "gitVersion": "v1.34.1"}
         self.denied: set[str] = set()
         self.found: dict[str, Json] = {}
@@ -62,8 +64,8 @@ class _Handler(BaseHTTPRequestHandler):
             part = f"/{wanted['subresource']}" if wanted.get("subresource") else ""
             name = f"{wanted['verb']} {wanted['resource']}{part}"
             return self._send(201, {"status": {"allowed": name not in self.owner.denied}})
-        found = {**self.owner.found, "/version": self.owner.version, NODES: {"items": self.owner.nodes}}
-        return self._send(200, found[at])
+        lists = {NODES: {"items": self.owner.nodes}, DAEMONSETS: {"items": self.owner.daemonsets}}
+        return self._send(200, {**self.owner.found, "/version": self.owner.version, **lists}[at])
 
     def _send(self, code: int, body: Any) -> None:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -261,7 +261,7 @@ PAIR = st.fixed_dictionaries(
 ODD_TEXTS = ("reason", "fix", "group", "stack", "nodes", "stand_ins", "started_at", "finished_at")
 ODD_NUMBERS = ("busbw_gbytes_per_s", "algbw_gbytes_per_s", "latency_us", "floor_busbw_gbytes_per_s", "size_bytes", "run")
 ODD = st.fixed_dictionaries(
-    {"outcome": st.sampled_from(["pass", "fail", "unknown", "pending", "odd", ""])},
+    {"outcome": st.sampled_from(["pass", "fail", "unknown", "pending", "deferred", "odd", ""])},
     optional={
         **{key: TEXT | anything() for key in ODD_TEXTS},
         **{key: NUMBER | anything() for key in ODD_NUMBERS},

@@ -15,7 +15,10 @@ def validate(
     stack: Annotated[str, typer.Option(help="The Pulumi stack", show_default=False)],
     cwd: Annotated[Path, typer.Option(help="Folder of the Pulumi project")] = Path(),
 ) -> None:
-    """Validate a stack again: raise validation.run in its file, then run `pulumi up --yes`, whose exit code this has."""
+    """Validate a stack again: raise validation.run in its file, then run `pulumi up --yes`, whose exit code this has.
+
+    Nodes that are busy are drained for it: their pods are evicted.
+    """
     if shutil.which("pulumi") is None:
         err.print("no program `pulumi` on PATH; nothing was changed")
         raise typer.Exit(2)

@@ -6,6 +6,7 @@ the month it was read. A lookup of something unknown raises :class:`UnknownHardw
 
 from gpufabric.hardware.accelerators import Accelerator, accelerator, accelerators
 from gpufabric.hardware.baselines import Baseline, find_baseline, most_nodes_known
+from gpufabric.hardware.daemonsets import NeededDaemonSet, find_daemonset, needed_daemonsets
 from gpufabric.hardware.eks import (
     AmiType,
     CapacityBlockRules,
@@ -30,6 +31,7 @@ __all__ = [
     "Fabric",
     "Machine",
     "NcclTestsImage",
+    "NeededDaemonSet",
     "Provenance",
     "TableError",
     "UnknownHardwareError",
@@ -45,10 +47,12 @@ __all__ = [
     "fabric",
     "fabrics",
     "find_baseline",
+    "find_daemonset",
     "find_image",
     "machine",
     "machine_fabrics",
     "machines",
     "most_nodes_known",
     "nccl_tests_images",
+    "needed_daemonsets",
 ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from gpufabric.plan.model import GroupPlan, GroupsPlan, StackPlan
 from gpufabric.plan.queue import QueuePlan
+from gpufabric.validation.contract import HOLD_TAINT
 from gpufabric.validation.health_wish import FATAL, Health
 
 
@@ -64,6 +65,7 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
     )
     if group.queue:
         yield from _queue(group.queue)
+    yield _hold(gate.gate.hold)
     yield Line(
         "deadlines",
         f"nodes {gate.deadlines.nodes_s} s, start {gate.deadlines.ranks_start_s} s, benchmark {gate.deadlines.benchmark_s} s; "
@@ -98,6 +100,16 @@ def _queue(queue: QueuePlan) -> Iterator[Line]:
         f"close together by {', then '.join(above_host)}" if above_host else "on any free nodes of the group",
         "every node has these labels" if above_host else "scheduler.topology_levels names no level above the host",
     )
+
+
+def _hold(hold: str) -> Line:
+    if hold == "taint":
+        return Line(
+            "hold",
+            f"closed nodes are tainted {HOLD_TAINT['key']}:{HOLD_TAINT['effect']}",
+            "pods without the profile stay off them too; DaemonSets that they need must tolerate it",
+        )
+    return Line("hold", "closed nodes are not tainted", "only pods with the profile's admission stay off them")
 
 
 def _health(wish: Health) -> Iterator[Line]:

@@ -8,6 +8,7 @@ from typing import Any
 from gpufabric.plan import GroupPlan, StackPlan
 from gpufabric.plan.queue import API_GROUP
 from gpufabric.plan.queue import RESOURCES as QUEUE_RESOURCES
+from gpufabric.preflight.daemonsets import daemonset_problems
 from gpufabric.preflight.kubeconfig import KubeconfigError, connect
 from gpufabric.preflight.kueue import kueue_problems, level_problems
 from gpufabric.spec import Problem, SpecError
@@ -30,6 +31,7 @@ _NEEDED: Sequence[tuple[str, str, str]] = (
     ("", "pods", "list"),
 )
 _NEEDED_TO_DRAIN = ("", "pods/eviction", "create")
+_NEEDED_TO_TAINT = ("apps", "daemonsets", "list")  # for the preflight's own look
 _NEEDED_TO_KEEP: Sequence[tuple[str, str, str]] = (
     ("apps", "deployments", "create"),
     ("admissionregistration.k8s.io", "validatingadmissionpolicies", "create"),
@@ -58,6 +60,7 @@ def preflight_kubernetes(plan: StackPlan) -> None:
         problems += _permissions(api, plan.groups)
         problems += kueue_problems(api, plan)
         nodes = api.list(path("nodes"))
+        daemonsets = api.list(path("daemonsets", group="apps")) if any(map(_taints, plan.groups)) else []
     except ApiError as error:
         raise SpecError([*problems, _refused(error) if error.missing_permission else _unreachable(error)]) from None
     members: dict[str, list[Mapping[str, Any]]] = {}
@@ -73,6 +76,8 @@ def preflight_kubernetes(plan: StackPlan) -> None:
         reason = f"no node outside the groups can run the gate's coordinator ({_why_not(outside)})"
         problems.append(Problem("node_groups", reason, "add a small untainted CPU node without the groups' labels"))
     problems += _local_images(plan, members, hosts)
+    tainted = [node for group in plan.groups if _taints(group) for node in members[group.name]]
+    problems += daemonset_problems(daemonsets, tainted)
     if problems:
         raise SpecError(problems)
 
@@ -108,6 +113,7 @@ def _permissions(api: Api, groups: Sequence[GroupPlan]) -> Iterator[Problem]:
     missing = []
     needed = [*_NEEDED, *(_NEEDED_TO_KEEP if any(group.keep for group in groups) else ())]
     needed += _NEEDED_TO_QUEUE if any(group.queue for group in groups) else []
+    needed += [_NEEDED_TO_TAINT] if any(map(_taints, groups)) else []
     needed += [_NEEDED_TO_DRAIN] if any(may_drain(group.gate.gate.run) for group in groups) else []
     for group, resource, verb in needed:
         kind, _, part = resource.partition("/")
@@ -123,6 +129,10 @@ def _permissions(api: Api, groups: Sequence[GroupPlan]) -> Iterator[Problem]:
         yield Problem(
             _CLUSTER, f"this account may not {', '.join(missing)}", "ask for these permissions, or use another context"
         )
+
+
+def _taints(group: GroupPlan) -> bool:
+    return group.gate.gate.hold == "taint"
 
 
 def _count(group: GroupPlan, members: Sequence[Mapping[str, Any]], at: str) -> Iterator[Problem]:

@@ -10,12 +10,13 @@ from gpufabric.report.markup import Child, Html, join, tag
 from gpufabric.report.verdict import Verdict
 from gpufabric.report.words import NOTHING, bandwidth, data, size, size_text, time_text, took
 
-_SIGNS = {"pass": "✓", "fail": "\N{MULTIPLICATION SIGN}", "unknown": "?", "pending": "…"}
+_SIGNS = {"pass": "✓", "fail": "\N{MULTIPLICATION SIGN}", "unknown": "?", "pending": "…", "deferred": "…"}
 _MEANINGS = {
     "pass": "Nodes are open to jobs.",
     "fail": "Nodes stay closed.",
     "unknown": "The run proves nothing; nodes stay closed.",
     "pending": "Fewer nodes than asked; their labels were not touched.",
+    "deferred": "Busy nodes are not disturbed; their labels were not touched.",
 }
 _BAD_FIRST = ("fatal", "critical", "fail", "error", "warning", "not checked", "not shown", "note", "passed")
 
