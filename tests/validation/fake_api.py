@@ -284,7 +284,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "/jobs/" in path and not cluster.keep_pods:
             name = path.rsplit("/", 1)[-1]
             pods = [at for at in cluster.objects if "/pods/" in at]
-            for at in [at for at in pods if cluster.objects[at]["metadata"]["labels"][JOB_LABEL] == name]:
+            for at in [at for at in pods if cluster.objects[at]["metadata"].get("labels", {}).get(JOB_LABEL) == name]:
                 del cluster.objects[at]
         return 200, {"status": "Success"}
 

@@ -16,6 +16,7 @@ from gpufabric.validation.controller_decide import (
     Lock,
     Measure,
     Pend,
+    Reserve,
     Restore,
     Wanted,
     decide,
@@ -27,6 +28,7 @@ NOW = 1_000_000.0
 TWO = Wanted(2, "f1")
 PASSED = Record("pass", "boot-1", "f1", NOW - 50)
 HELD = Hold(words.WHY_NOT_READY, "boot-1")
+RESERVED = Hold(words.WHY_RESERVED, "boot-1")
 BUSY = "it is busy with other pods, which are left alone"
 NO_PARTNER = "no idle node that is known good is there to measure it with; the next one that is free is used"
 
@@ -92,10 +94,37 @@ TABLE: dict[str, tuple[list[State], list[Action]]] = {
     "two join, two partners": ([good("a"), good("b"), new("c"), new("d")], [pair("c", "a"), pair("d", "b")]),
     "two join, one partner": ([good("a"), new("c"), new("d")], [pair("c", "a"), Pend("d", NO_PARTNER)]),
     "said once": (
-        [good("a", busy=True), new("c", hold=Hold(words.WHY_PENDING, "boot-9", NO_PARTNER))],
+        [good("a", running=True), new("c", hold=Hold(words.WHY_PENDING, "boot-9", NO_PARTNER))],
         [],
     ),
-    "the only partner is busy": ([good("a", busy=True), new("c")], [Pend("c", NO_PARTNER)]),
+    "the only partner is busy": ([good("a", busy=True), new("c")], [Pend("c", NO_PARTNER), Reserve(1)]),
+    "two wait for one of three that are busy": (
+        [good("a", busy=True), good("b", busy=True), good("e", busy=True), new("c"), new("d")],
+        [Pend("c", NO_PARTNER), Pend("d", NO_PARTNER), Reserve(2)],
+    ),
+    "a busy node that is cordoned does not free up for us": (
+        [good("a", busy=True, why_not="is cordoned"), new("c")],
+        [Pend("c", NO_PARTNER)],
+    ),
+    "one is reserved": ([good("a"), good("b", reserved=True), new("c")], [pair("c", "b")]),
+    "its reserved partner waits for the run": (
+        [good("b", label="", hold=RESERVED, running=True, tainted=True), new("c", running=True)],
+        [],
+    ),
+    "its reserved partner opens again, whatever it was measured for": (
+        [good("b", label="", hold=RESERVED, tainted=True, record=replace(PASSED, fingerprint="f0")), new("c")],
+        [Restore("b")],
+    ),
+    "a reserved partner that rebooted does not": (
+        [good("a"), good("b", label="", hold=RESERVED, boot_id="boot-2")],
+        [pair("b", "a")],
+    ),
+    "a second opinion is another partner's": ([good("a"), good("b"), new("c", doubted="a")], [pair("c", "b")]),
+    "and is waited for": (
+        [good("a"), good("b", busy=True), new("c", doubted="a")],
+        [Pend("c", "it failed with a; another node that is known good is waited for")],
+    ),
+    "where nobody else is left, the first one's is": ([good("a"), new("c", doubted="a")], [pair("c", "a")]),
     "the only partner is cordoned": ([good("a", why_not="is cordoned"), new("c")], [Pend("c", NO_PARTNER)]),
     "the only partner is in a run": ([good("a", running=True), new("b", running=True), new("c")], [Pend("c", NO_PARTNER)]),
     "the late node is busy": (
@@ -161,7 +190,8 @@ RECORDS = st.builds(
     fingerprint=st.sampled_from(["f1", "f0"]),
     at=st.sampled_from([0.0, NOW - RETRY_SECONDS, NOW - 1, NOW + 1]),
 )
-HOLDS = st.builds(Hold, why=st.sampled_from([words.WHY_NOT_READY, words.WHY_PENDING, words.WHY_UNPROVEN, ""]), boot_id=BOOTS)
+WHYS = [words.WHY_NOT_READY, words.WHY_PENDING, words.WHY_UNPROVEN, words.WHY_RESERVED, words.WHY_BUSY, ""]
+HOLDS = st.builds(Hold, why=st.sampled_from(WHYS), boot_id=BOOTS)
 STATES = st.lists(
     st.builds(
         State,
@@ -175,6 +205,8 @@ STATES = st.lists(
         busy=st.booleans(),
         tainted=st.booleans(),
         running=st.booleans(),
+        reserved=st.booleans(),
+        doubted=st.sampled_from(["", "", "n0", "n1"]),
         failed_pairs=st.integers(0, 2),
         member=st.sampled_from([True, True, True, False]),
     ).map(lambda state: state if state.ready else replace(state, why_not="is not Ready")),
@@ -187,6 +219,8 @@ STATES = st.lists(
 def test_what_holds_in_any_situation(states: list[State], nodes: int) -> None:
     wanted = Wanted(nodes, "f1")
     actions = decide(states, NOW, wanted)
+    reserved = [actions.pop(actions.index(action)) for action in list(actions) if isinstance(action, Reserve)]
+    assert sum(action.count for action in reserved) <= sum(state.busy and state.label == "pass" for state in states)
     by_name = {state.name: state for state in states}
     touched = [name for action in actions for name in (action.nodes if isinstance(action, Measure) else (action.node,))]
     cleared = {action.node for action in actions if isinstance(action, Clear)}
@@ -219,7 +253,8 @@ def test_what_holds_in_any_situation(states: list[State], nodes: int) -> None:
             assert state.record is not None
             assert (state.record.outcome, state.record.boot_id) == ("pass", state.boot_id)
             assert state.boot_id
-            assert state.record.fingerprint == wanted.fingerprint
+            assert state.hold is not None
+            assert state.record.fingerprint == wanted.fingerprint or state.hold.why == words.WHY_RESERVED
         if isinstance(action, Close):
             assert by_name[action.node].label == "pass"
     closed = {action.node for action in actions if isinstance(action, Close)}
@@ -235,7 +270,7 @@ def test_it_comes_to_rest(states: list[State], nodes: int, taint: bool) -> None:
     for _ in range(5):
         actions = decide(now, NOW, wanted)
         now = [after(state, actions) for state in now]
-    assert [action for action in decide(now, NOW, wanted) if not isinstance(action, Measure)] == []
+    assert [action for action in decide(now, NOW, wanted) if not isinstance(action, Measure | Reserve)] == []
 
 
 def after(state: State, actions: list[Action]) -> State:

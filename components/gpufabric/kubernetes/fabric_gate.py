@@ -9,6 +9,7 @@ from pulumi_kubernetes.apps.v1 import Deployment
 from pulumi_kubernetes.core.v1 import ServiceAccount
 from pulumi_kubernetes.networking.v1 import NetworkPolicy
 from pulumi_kubernetes.rbac.v1 import ClusterRole, ClusterRoleBinding, Role, RoleBinding
+from pulumi_kubernetes.scheduling.v1 import PriorityClass
 
 from gpufabric.kubernetes.args import FabricGateArgs
 from gpufabric.plan import resolve_gate
@@ -43,7 +44,7 @@ class FabricGate(ComponentResource):
             raise error.below(name) from None
         super().__init__("gpufabric:index:FabricGate", name, {}, opts)
         self._name, self._plan = name, plan_controller(gate)
-        inputs = [*self._permissions(), *self._node_policy(), self._metrics_policy()]
+        inputs = [*self._permissions(), *self._node_policy(), self._metrics_policy(), self._priority_class()]
         deployment = Deployment(
             f"{name}-controller",
             metadata=self._meta(self._plan.names.controller),
@@ -116,6 +117,18 @@ class FabricGate(ComponentResource):
             opts=ResourceOptions(parent=self, depends_on=[policy]),
         )
         return [policy, binding]
+
+    def _priority_class(self) -> PriorityClass:
+        """Of the pods that keep a node that frees up for a late one."""
+        return PriorityClass(
+            f"{self._name}-priority-class",
+            metadata={"name": self._plan.names.controller_cluster_role, "labels": _MANAGED},
+            value=controller_contract.PRIORITY,
+            preemption_policy="Never",
+            global_default=False,
+            description="The next free node is for the validation of a late one. Preempts nobody.",
+            opts=ResourceOptions(parent=self),
+        )
 
     def _metrics_policy(self) -> NetworkPolicy:
         """The gate's own policy lets only its pods in; Prometheus reads this one port."""

@@ -73,6 +73,7 @@ def _deployment_spec(gate: GatePlan) -> dict[str, Any]:
                         "env": [
                             *container["env"],
                             {"name": controller_contract.ENV_NAME, "value": names.controller},
+                            {"name": controller_contract.ENV_PRIORITY_CLASS, "value": names.controller_cluster_role},
                             _of_the_pod(controller_contract.ENV_POD_NAME, "metadata.name"),
                             _of_the_pod(controller_contract.ENV_POD_UID, "metadata.uid"),
                         ],

@@ -42,7 +42,7 @@ class GateNames:
 
     @property
     def controller_cluster_role(self) -> str:
-        """The controller's ClusterRole, its binding, and the Role for events in the namespace ``default``."""
+        """The controller's ClusterRole, its binding, its PriorityClass, and the Role for events in ``default``."""
         return f"{self.cluster_role}-controller"
 
     @property

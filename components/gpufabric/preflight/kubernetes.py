@@ -36,6 +36,7 @@ _NEEDED_TO_KEEP: Sequence[tuple[str, str, str]] = (
     ("apps", "deployments", "create"),
     ("admissionregistration.k8s.io", "validatingadmissionpolicies", "create"),
     ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", "create"),
+    ("scheduling.k8s.io", "priorityclasses", "create"),
     ("coordination.k8s.io", "leases", "patch"),
 )
 """For the controller, where the gate is kept running; the last one is granted to it, so one must have it himself."""

@@ -13,6 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -28,6 +29,7 @@ from gpufabric.validation.controller_decide import (
     Lock,
     Measure,
     Pend,
+    Reserve,
     Restore,
     Wanted,
     decide,
@@ -36,7 +38,9 @@ from gpufabric.validation.controller_decide import (
 from gpufabric.validation.controller_lease import DURATION_SECONDS, Lease
 from gpufabric.validation.controller_marks import Marks
 from gpufabric.validation.controller_metrics import Metrics, serve
+from gpufabric.validation.controller_reserve import Reservations
 from gpufabric.validation.controller_run import Run
+from gpufabric.validation.controller_settle import Doubt
 from gpufabric.validation.ending import Stopped, Undecided
 from gpufabric.validation.nodes import Group
 from gpufabric.validation.ranks import Pace
@@ -63,6 +67,7 @@ class Controller:
         pace: Pace,
         metrics: Metrics,
         busy_s: float = BUSY_SECONDS,
+        priority_class: str = "",
     ) -> None:
         self.api, self.gate, self.name, self.owner, self.pace, self.metrics = api, gate, name, owner, pace, metrics
         self.busy_s, self.busy_at, self.busy = busy_s, -math.inf, set[str]()
@@ -70,6 +75,8 @@ class Controller:
         self.runs: list[Run] = []
         self.wanted = Wanted(gate.nodes, gate.fingerprint, gate.hold == "taint")
         self.resources = state.device_resources(gate.rank_job)
+        self.reservations = Reservations(api, gate, owner, self.resources, priority_class)
+        self.doubts: dict[str, Doubt] = {}
         self.waits_for = ""
 
     def look(self) -> None:
@@ -88,16 +95,22 @@ class Controller:
         if coordinator:
             for run in self.runs:
                 controller_run.cancel(self.api, run)
+            self.reservations.look()
+            self.reservations.want(0)  # its ranks need the devices
             self.metrics.look(self._states(raw, set()), len(self.runs))
             return
+        self.reservations.look()
         states = self._states(raw, set())
         if any(needs_validation(each, time.time()) for each in states):
             states = self._states(raw, self._busy())
-        for action in decide(states, time.time(), self.wanted):
+        actions = decide(states, time.time(), self.wanted)
+        for action in actions:
             try:
                 self._do(action, raw)
             except ApiError as error:  # one node that cannot be written must not keep the others waiting
                 print(f"{action}: {error}", flush=True)
+        waiting = sum(action.count for action in actions if isinstance(action, Reserve))
+        self.reservations.want(waiting if self.reservations.possible else 0)
         self.metrics.look(self._states(self._nodes(), set()), len(self.runs))
 
     def clean(self) -> None:
@@ -107,12 +120,14 @@ class Controller:
             leftovers.remove(self.api, self.gate, what="what was left", poll_s=self.pace.poll, patience_s=patience_s)
 
     def stop(self) -> None:
-        """End what runs; the rank Jobs also go with this pod, which owns them."""
+        """End what runs; the rank Jobs and placeholders also go with this pod, which owns them."""
         for run in self.runs:
             controller_run.cancel(self.api, run)
 
     def _settle(self, run: Run, raw: Mapping[str, Json]) -> str:
-        return controller_settle.settle(self.api, self.gate, self.marks, run, raw=raw, busy=self._busy_now(run.what.nodes))
+        return controller_settle.settle(
+            self.api, self.gate, self.marks, run, raw=raw, busy=self._busy_now(run.what.nodes), doubts=self.doubts
+        )
 
     def _do(self, action: Action, raw: Mapping[str, Json]) -> None:
         match action:
@@ -130,6 +145,9 @@ class Controller:
                 if found := self._busy_now(names):
                     self.busy |= found  # it came a moment ago; the next look decides anew
                     return
+                if partner in self.reservations.placed:
+                    self.marks.reserve(raw[partner], f"reserved for a moment: {names[0]} is measured with it")
+                    self.reservations.release(partner)
                 self._measure(action, raw)
                 for name in names:
                     if name != partner:
@@ -139,7 +157,7 @@ class Controller:
     def _measure(self, what: Measure, raw: Mapping[str, Json]) -> None:
         slot = next(number for number in range(len(self.runs) + 1) if all(run.slot != number for run in self.runs))
         group = Group(tuple(nodes.of(raw[name]) for name in what.nodes))
-        run = Run(what, slot, controller_run.gate_of(self.gate, what, slot), group, "")
+        run = Run(what, slot, controller_run.gate_of(self.gate, what, slot, self.reservations.priority_class), group, "")
         controller_run.start(self.api, run, self.owner, self.pace)
         self.runs.append(run)
 
@@ -161,11 +179,13 @@ class Controller:
 
     def _states(self, raw: Mapping[str, Json], occupied: set[str]) -> list[state.State]:
         running = {name for run in self.runs for name in run.what.nodes}
-        selector = self.gate.node_selector
-        return [
-            state.of(each, selector, self.resources, busy=name in occupied, running=name in running)
-            for name, each in raw.items()
-        ]
+        out = []
+        for name, each in raw.items():
+            found = state.of(each, self.gate.node_selector, self.resources, busy=name in occupied, running=name in running)
+            doubt = self.doubts.get(name)
+            doubted = doubt.partner if doubt is not None and doubt.boot_id == found.boot_id else ""
+            out.append(replace(found, reserved=name in self.reservations.placed, doubted=doubted))
+        return out
 
     def _coordinator(self) -> str:
         """The group's coordinator Job that has not ended, if there is one."""
@@ -237,7 +257,8 @@ def main(environment: Mapping[str, str]) -> int:
     reference = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": uid}
     metrics = Metrics(gate.group, time.time, STALE_SECONDS)
     serve(metrics, words.METRICS_PORT)
-    controller = Controller(api, gate, name, owner, pace=Pace(), metrics=metrics)
+    priority_class = environment.get(words.ENV_PRIORITY_CLASS, "")
+    controller = Controller(api, gate, name, owner, pace=Pace(), metrics=metrics, priority_class=priority_class)
     lease = Lease(api, gate.namespace, name, holder=pod, owner=reference, clock=time.monotonic)
 
     def stop(_signal: int, _frame: FrameType | None) -> None:

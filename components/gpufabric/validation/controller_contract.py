@@ -24,6 +24,10 @@ WHY_RESERVED: Final = "reserved"
 METRICS_PORT: Final = 8024
 ENV_NAME: Final = "GATE_CONTROLLER"
 """Name of the controller: of its Lease, and the beginning of the names of its rank Jobs."""
+ENV_PRIORITY_CLASS: Final = "GATE_PRIORITY_CLASS"
+"""Name of the PriorityClass of placeholders and of the ranks of a pair; empty or absent: no node is reserved."""
+PRIORITY: Final = 1_000_000_000
+"""The highest that a class of one's own may have (Kubernetes documentation, Pod Priority); it preempts nobody."""
 ENV_POD_NAME: Final = "GATE_POD_NAME"
 ENV_POD_UID: Final = "GATE_POD_UID"
 EVENT_REASON: Final = "FabricGate"

@@ -79,7 +79,14 @@ class Measure:
     partner: str = ""
 
 
-Action = Close | Restore | Pend | Lock | Clear | Measure
+@dataclass(frozen=True)
+class Reserve:
+    """Have this many busy known-good nodes reserved as they free up, for late nodes that have no partner."""
+
+    count: int
+
+
+Action = Close | Restore | Pend | Lock | Clear | Measure | Reserve
 
 
 def decide(states: Sequence[State], now: float, wanted: Wanted) -> list[Action]:
@@ -93,6 +100,8 @@ def decide(states: Sequence[State], now: float, wanted: Wanted) -> list[Action]:
             out.append(action)
         elif needs_validation(state, now) and state.ready and not state.running:
             needy.append(state)
+    if any(isinstance(action, Restore) for action in out) and not any(_known_good(state) for state in members):
+        return out  # somebody is about to be: then a partner can be had
     return out + list(_measure(members, needy, wanted))
 
 
@@ -113,7 +122,7 @@ def _close_or_open(state: State, wanted: Wanted) -> Action | None:
             return Close(state.name, words.WHY_UNPROVEN, _unproven(state))
         return Clear(state.name) if state.hold is not None or state.tainted else None
     held = state.hold is not None and state.hold.why in _UNTESTED and state.hold.boot_id == state.boot_id
-    if not state.label and held and state.ready and not state.running and state.proven and _same_yardstick(state, wanted):
+    if not state.label and held and state.ready and not state.running and state.proven and _still_stands(state, wanted):
         return Restore(state.name)
     return Lock(state.name) if wanted.taint and not state.tainted else None
 
@@ -126,33 +135,55 @@ def _unproven(state: State) -> str:
     return "it was rebooted since it passed"
 
 
-def _same_yardstick(state: State, wanted: Wanted) -> bool:
-    return state.record is not None and state.record.fingerprint == wanted.fingerprint
+def _still_stands(state: State, wanted: Wanted) -> bool:
+    """What it passed is what the gate asks for now; of a node that was open until it was reserved nobody asks."""
+    reserved = state.hold is not None and state.hold.why == words.WHY_RESERVED
+    return reserved or (state.record is not None and state.record.fingerprint == wanted.fingerprint)
+
+
+def _known_good(state: State) -> bool:
+    return state.label == "pass" and state.ready and state.proven
 
 
 def _measure(members: Sequence[State], needy: Sequence[State], wanted: Wanted) -> Iterator[Action]:
     if not needy:
         return
-    good = [state for state in members if state.label == "pass" and state.ready and state.proven]
+    good = [state for state in members if _known_good(state)]
     if not good and not any(state.label == "pass" for state in members):
         yield from _whole_group(members, needy, wanted)
         return
     free = sorted(
         (state for state in good if not (state.why_not or state.busy or state.running)),
-        key=lambda state: (state.failed_pairs, state.name),
+        key=lambda state: (not state.reserved, state.failed_pairs, state.name),
     )
     room = MOST_RUNS - sum(state.running for state in members if state.label != "pass")
+    alone = 0
     for state in sorted(needy, key=lambda each: each.name):
+        partner = _partner(state, free, good) if room > 0 else None
         if state.why_not or state.busy:
             yield from _not_now(state)
-        elif free and room > 0:
+        elif partner is not None:
             room -= 1
-            partner = free.pop(0).name
-            yield Measure((state.name, partner), partner)
+            free.remove(partner)
+            yield Measure((state.name, partner.name), partner.name)
+        elif state.doubted:
+            yield from _pend(state, f"it failed with {state.doubted}; another node that is known good is waited for")
         else:
+            alone += 1
             yield from _pend(
                 state, "no idle node that is known good is there to measure it with; the next one that is free is used"
             )
+    to_come = sum(state.busy and not state.why_not and not state.running for state in good)
+    if count := min(alone, to_come, room):
+        yield Reserve(count)
+
+
+def _partner(state: State, free: Sequence[State], good: Sequence[State]) -> State | None:
+    """An idle known-good node; for a second opinion another one than the first, if there is any."""
+    for partner in free:
+        if partner.name != state.doubted or not any(each.name != state.doubted for each in good):
+            return partner
+    return None
 
 
 def _whole_group(members: Sequence[State], needy: Sequence[State], wanted: Wanted) -> Iterator[Action]:

@@ -20,6 +20,12 @@ class Marks:
         self.api, self.name, self.taint = api, name, taint
         self.count = 0
 
+    def reserve(self, node: Json, reason: str) -> None:
+        """Close a known-good node to everybody for a while, whatever the hold is."""
+        self._patch(node, {contract.LABEL_VALIDATED: None}, {contract.ANNOTATION_HOLD: _note(node, words.WHY_RESERVED, reason)})
+        self._lock(node, wanted=True)
+        self.tell(node, reason)
+
     def close(self, node: Json, why: str, reason: str) -> None:
         """Take the label away and say why; the record of the last verdict stays."""
         self._patch(node, {contract.LABEL_VALIDATED: None}, {contract.ANNOTATION_HOLD: _note(node, why, reason)})
@@ -30,7 +36,7 @@ class Marks:
         """Give the label back."""
         self._patch(node, {contract.LABEL_VALIDATED: "pass"}, {contract.ANNOTATION_HOLD: None})
         self._lock(node, wanted=False)
-        self.tell(node, "open to jobs again: it is back in the boot in which it passed")
+        self.tell(node, "open to jobs again: it passed in this boot")
 
     def pend(self, node: Json, why: str, reason: str) -> None:
         """Say what it waits for, and as which outcome."""

@@ -42,12 +42,18 @@ class Run:
         return self.thread is not None and not self.thread.is_alive()
 
 
-def gate_of(gate: contract.Gate, what: Measure, slot: int) -> contract.Gate:
-    """The gate that the run follows. A pair's clocks are the group's: a node that has just joined pulls the image first."""
+def gate_of(gate: contract.Gate, what: Measure, slot: int, priority_class: str = "") -> contract.Gate:
+    """The gate that the run follows. A pair's clocks are the group's: a node that has just joined pulls the image first.
+
+    `priority_class`: of a pair's ranks, so that no job is faster than they are.
+    """
     if not what.partner:
         return gate
     node, partner = what.nodes
-    return pair_gate(gate, (node, partner), LATE, slot, timeouts=gate.timeouts)
+    pair = pair_gate(gate, (node, partner), LATE, slot, timeouts=gate.timeouts)
+    if priority_class:
+        pair.rank_job["spec"]["template"]["spec"]["priorityClassName"] = priority_class  # the pair's own copy
+    return pair
 
 
 def start(api: Api, run: Run, owner: Json, pace: Pace) -> None:

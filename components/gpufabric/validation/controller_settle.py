@@ -1,10 +1,12 @@
 """What a finished run means for its nodes. A result counts only for the very boot and object that was measured."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, MutableMapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from gpufabric.validation import contract, report
+from gpufabric.validation import controller_contract as words
 from gpufabric.validation import controller_state as state
 from gpufabric.validation.api import Api, Json, path
 from gpufabric.validation.controller_marks import Marks
@@ -14,8 +16,29 @@ from gpufabric.validation.ending import Ending
 INTERRUPTED: Final = "interrupted"
 
 
-def settle(api: Api, gate: contract.Gate, marks: Marks, run: Run, *, raw: Mapping[str, Json], busy: Collection[str]) -> str:
-    """Write it down; returns the outcome, or INTERRUPTED where it says nothing about the nodes. Raises ApiError."""
+@dataclass(frozen=True)
+class Doubt:
+    """A pair that failed: by one of the two, or the link. Another partner decides before the node is called bad."""
+
+    boot_id: str
+    partner: str
+    reason: str
+
+
+def settle(
+    api: Api,
+    gate: contract.Gate,
+    marks: Marks,
+    run: Run,
+    *,
+    raw: Mapping[str, Json],
+    busy: Collection[str],
+    doubts: MutableMapping[str, Doubt],
+) -> str:
+    """Write it down; returns the outcome, or INTERRUPTED where it says nothing about the nodes. Raises ApiError.
+
+    `doubts`: by node, first failures of which a second opinion is to come.
+    """
     found = run.ending
     if found is None or run.cancelled:
         return INTERRUPTED
@@ -29,14 +52,43 @@ def settle(api: Api, gate: contract.Gate, marks: Marks, run: Run, *, raw: Mappin
         _write_verdict(api, gate, run, found)
         return found.outcome
     node = next(name for name in run.what.nodes if name != run.what.partner)
-    record = {**_record(gate, found, raw[node]), "partner": run.what.partner}
-    marks.verdict(raw[node], found.label(node), record, f"{_said(found, node)} (measured with {run.what.partner})")
+    return _settle_pair(gate, marks, found, node, run.what.partner, raw=raw, doubts=doubts)
+
+
+def _settle_pair(
+    gate: contract.Gate,
+    marks: Marks,
+    found: Ending,
+    node: str,
+    partner: str,
+    *,
+    raw: Mapping[str, Json],
+    doubts: MutableMapping[str, Doubt],
+) -> str:
+    record = {**_record(gate, found, raw[node]), "partner": partner}
+    doubt = doubts.pop(node, None)
+    if doubt is not None and doubt.boot_id != record["boot_id"]:
+        doubt = None
     if found.outcome == "fail":
-        partner = raw[run.what.partner]
         entry = {"node": node, "at": record["at"], "busbw_gbytes_per_s": record["busbw_gbytes_per_s"]}
         text = f"a pair with {node} failed: {found.reason}; this node stays open, it passed before"
-        marks.failed_pair(partner, state.failed_pairs(partner), entry, text)
+        marks.failed_pair(raw[partner], state.failed_pairs(raw[partner]), entry, text)
+    if found.outcome == "fail" and found.by_a_node and doubt is None and _another(raw, {node, partner}):
+        doubts[node] = Doubt(record["boot_id"], partner, found.reason)
+        marks.tell(raw[node], f"failed with {partner}: {found.reason}; another partner decides", warning=True)
+        return found.outcome
+    told = f"{_said(found, node)} (measured with {partner})"
+    if doubt is not None:
+        told += f"; before, with {doubt.partner}: {doubt.reason}"
+        record["doubt"] = f"failed with {doubt.partner}: {doubt.reason}"[:1000]
+    marks.verdict(raw[node], found.label(node), record, told)
     return found.label(node)
+
+
+def _another(raw: Mapping[str, Json], but: Collection[str]) -> bool:
+    """Whether there is a further node that is known good, idle or not."""
+    states = [state.of(each, {}, {}) for name, each in raw.items() if name not in but]
+    return any(each.label == "pass" and each.ready and each.proven for each in states)
 
 
 def _disturbed(run: Run, raw: Mapping[str, Json], busy: Collection[str]) -> str:
@@ -51,7 +103,8 @@ def _disturbed(run: Run, raw: Mapping[str, Json], busy: Collection[str]) -> str:
             return f"{before.name} is not Ready"
         if now.boot_id != before.boot_id or not now.boot_id:
             return f"{before.name} was rebooted"
-        if before.name == run.what.partner and now.label != "pass":
+        reserved = now.hold is not None and now.hold.why == words.WHY_RESERVED and now.proven
+        if before.name == run.what.partner and now.label != "pass" and not reserved:
             return f"{before.name} is not known good any more"
         if before.name in busy and not passed:  # other pods can only make it slower
             return f"other pods came to {before.name} meanwhile"

@@ -17,7 +17,8 @@ class State:
     """One node. `label`: pass | fail | unknown, or empty. `why_not`: why no rank could run on it now, empty if one could.
 
     `tainted`: by the hold. `busy`: other pods are on it (`busy.occupants`). `running`: a run of this controller is on it.
-    `member`: it matches the group's selector; nothing is ever done to others.
+    `reserved`: a placeholder keeps it free for a late node. `doubted`: the partner with which it failed once, of a node that is
+    to have a second opinion. `member`: it matches the group's selector; nothing is ever done to others.
     """
 
     name: str
@@ -30,6 +31,8 @@ class State:
     tainted: bool = False
     busy: bool = False
     running: bool = False
+    reserved: bool = False
+    doubted: str = ""
     failed_pairs: int = 0
     member: bool = True
 
