@@ -12,9 +12,9 @@ import pytest
 from gpufabric.hardware import TableError, UnknownHardwareError, accelerators, fabrics
 from gpufabric.hardware.accelerators import Accelerator
 from gpufabric.hardware.baselines import Baseline, baselines
+from gpufabric.hardware.closed_nodes import NeededDaemonSet
 from gpufabric.hardware.control_plane import ControlPlaneTier, control_plane_tiers
 from gpufabric.hardware.daemons import Daemon, daemons
-from gpufabric.hardware.daemonsets import NeededDaemonSet
 from gpufabric.hardware.eks import EksVersion, eks_versions
 from gpufabric.hardware.fabrics import Fabric, machine_fabrics
 from gpufabric.hardware.health import HealthCheck, health_checks, xids
@@ -28,7 +28,7 @@ from gpufabric.hardware.tables import KINDS, Provenance, Row, load, named_rows
 TABLES: dict[str, type[Row]] = {
     "accelerators.toml": Accelerator,
     "baselines.toml": Baseline,
-    "daemonsets.toml": NeededDaemonSet,
+    "closed_nodes.toml": NeededDaemonSet,
     "eks.toml": EksVersion,
     "fabrics.toml": Fabric,
     "health.toml": HealthCheck,

@@ -43,7 +43,7 @@ def test_they_run_only_where_the_hardware_is() -> None:
 def test_they_run_on_held_and_on_gpu_nodes() -> None:
     for pod in pods(plugins(BOTH)).values():
         tolerated = {each["key"]: (each["operator"], each.get("effect")) for each in pod["tolerations"]}
-        assert tolerated["gpufabric.dev/hold"] == ("Exists", None)
+        assert tolerated["gpufabric.dev/hold"] == ("Exists", "NoSchedule")
         assert tolerated["nvidia.com/gpu"] == ("Exists", "NoSchedule")
         assert pod["priorityClassName"] == "system-node-critical"
 

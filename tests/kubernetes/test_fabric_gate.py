@@ -33,6 +33,7 @@ def test_the_children() -> None:
         "kept-controller-cluster-role": "rbac.authorization.k8s.io",
         "kept-controller-cluster-role-binding": "rbac.authorization.k8s.io",
         "kept-controller-network-policy": "networking.k8s.io",
+        "kept-priority-class": "scheduling.k8s.io",
         "kept-node-policy": "admissionregistration.k8s.io",
         "kept-node-policy-binding": "admissionregistration.k8s.io",
     }
@@ -40,6 +41,16 @@ def test_the_children() -> None:
     assert {each.parent for each in recording.resources} == {"", component.label}
     assert component.outputs is not None
     assert component.outputs["metrics_port"] == words.METRICS_PORT
+
+
+def test_placeholders_go_first_and_preempt_nobody() -> None:
+    recording = made()
+    priority = recording.one("PriorityClass")
+    assert (priority.inputs["value"], priority.inputs["preemptionPolicy"]) == (words.PRIORITY, "Never")
+    assert priority.inputs["globalDefault"] is False
+    (container,) = recording.one("Deployment").inputs["spec"]["template"]["spec"]["containers"]
+    env = {each["name"]: each.get("value") for each in container["env"]}
+    assert env[words.ENV_PRIORITY_CLASS] == priority.inputs["metadata"]["name"] == f"{NAMESPACE}-controller"
 
 
 def test_it_stands_where_the_coordinator_stands_with_the_same_files() -> None:

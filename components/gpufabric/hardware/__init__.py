@@ -6,7 +6,7 @@ the month it was read. A lookup of something unknown raises :class:`UnknownHardw
 
 from gpufabric.hardware.accelerators import Accelerator, accelerator, accelerators
 from gpufabric.hardware.baselines import Baseline, find_baseline, most_nodes_known
-from gpufabric.hardware.daemonsets import NeededDaemonSet, find_daemonset, needed_daemonsets
+from gpufabric.hardware.closed_nodes import NeededDaemonSet, find_daemonset, needed_daemonsets
 from gpufabric.hardware.eks import (
     AmiType,
     CapacityBlockRules,

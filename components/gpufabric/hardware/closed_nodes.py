@@ -9,7 +9,7 @@ from gpufabric.hardware.tables import Row, named_rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeededDaemonSet(Row):
-    """One row of ``data/daemonsets.toml``, whose head says what each key means."""
+    """One row of ``data/closed_nodes.toml``, whose head says what each key means."""
 
     name: str
     does: str
@@ -21,7 +21,7 @@ class NeededDaemonSet(Row):
 @cache
 def needed_daemonsets() -> Mapping[str, NeededDaemonSet]:
     """All known ones by name."""
-    return named_rows(NeededDaemonSet, "daemonsets.toml")
+    return named_rows(NeededDaemonSet, "closed_nodes.toml")
 
 
 def find_daemonset(image: str) -> NeededDaemonSet | None:
