@@ -59,7 +59,7 @@ def _selects(pod: Json, node: Json) -> bool:
 
 
 def _matches(rule: Json, labels: Json) -> bool:
-    key, values = rule.get("key"), rule.get("values") or []
+    key, values = str(rule.get("key")), rule.get("values") or []
     match rule.get("operator"):
         case "In":
             return labels.get(key) in values
