@@ -12,7 +12,8 @@ from gpufabric.preflight.aws import preflight_aws
 from gpufabric.preflight.aws_client import PERMISSIONS, Aws
 from gpufabric.spec import SpecError, parse_spec
 from gpufabric.spec.aws import AwsTrainingSpec
-from tests.plan.aws.test_parts import P5, VPC
+from tests.plan.aws.test_parts import VPC
+from tests.plan.aws.wishes import P5
 from tests.preflight.aws_account import ACCOUNT, GOOD, MACHINE, Account
 from tests.spec.specs import changed
 
