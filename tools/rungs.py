@@ -1,10 +1,13 @@
 """Run the test ladder rung by rung and say how long each took: ``python3 -m tools.rungs [--soak]``."""
 
 import argparse
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 from tools.folders import REPOSITORY
 
@@ -27,6 +30,10 @@ LADDER: dict[str, list[str]] = {
     "local": ["tests/local"],
 }
 
+# Files of tests/local that run beside the others, in a process and on clusters of their own: an `up` mostly waits (for pods,
+# for pulls, for graces), so that one process leaves most of two cores idle. A new file is in the first lane until it is named.
+SECOND_LANE = ["tests/local/test_controller.py", "tests/local/test_faults.py", "tests/local/test_localise.py"]
+
 
 def main() -> int:
     """Run all rungs; the exit code is the first failing one's."""
@@ -40,8 +47,10 @@ def main() -> int:
         print(f"== rung {rung}", flush=True)
         started = time.monotonic()
         present = [path for path in paths if (REPOSITORY / path).exists()]
-        command = [sys.executable, "-m", "pytest", "-q", *(_soak_options(rung) if soak else ["-m", "not soak"]), *present]
-        code = subprocess.run(command, cwd=REPOSITORY, check=False).returncode
+        if rung == "local":
+            code = _run_lanes(present, soak)
+        else:
+            code = subprocess.run(_pytest(present, _report(rung) if soak else None), cwd=REPOSITORY, check=False).returncode
         took[rung] = time.monotonic() - started
         if code:
             _summary(took)
@@ -50,11 +59,38 @@ def main() -> int:
     return 0
 
 
-def _soak_options(rung: str) -> list[str]:
-    """Everything, soak marks included, with a dated report beside it: what ran, how long, what failed."""
-    report = REPOSITORY / "soak" / f"{rung}-{datetime.now(UTC):%Y-%m-%dT%H%MZ}.xml"
+def _report(what: str) -> Path:
+    """Of a soak, dated: what ran, how long, what failed."""
+    report = REPOSITORY / "soak" / f"{what}-{datetime.now(UTC):%Y-%m-%dT%H%MZ}.xml"
     print(f"report: {report}", flush=True)
-    return [f"--junit-xml={report}"]
+    return report
+
+
+def _pytest(arguments: list[str], report: Path | None) -> list[str]:
+    """One pytest. With a report everything runs, soak marks included."""
+    return [sys.executable, "-m", "pytest", "-q", *([f"--junit-xml={report}"] if report else ["-m", "not soak"]), *arguments]
+
+
+def _run_lanes(paths: list[str], soak: bool) -> int:
+    """Both lanes at once, each with clusters of its name; the second one's output follows the first one's."""
+    second = [path for path in SECOND_LANE if (REPOSITORY / path).exists()]
+    lanes = {"test": [*paths, *(f"--ignore={path}" for path in second)], "test2": second}
+    with tempfile.TemporaryFile() as later:
+        running: list[subprocess.Popen[bytes]] = []
+        for name, arguments in lanes.items():
+            report = _report(f"local-{name}") if soak else None
+            process = subprocess.Popen(
+                _pytest(["--durations=15", "--durations-min=5", *arguments], report),
+                cwd=REPOSITORY,
+                env={**os.environ, "GPUFABRIC_TEST_CLUSTER": name},
+                stdout=later if running else None,
+                stderr=subprocess.STDOUT if running else None,
+            )
+            running.append(process)
+        codes = [process.wait() for process in running]
+        later.seek(0)
+        print(f"== second lane\n{later.read().decode('utf-8', 'replace')}", flush=True)
+    return max(codes, key=abs)
 
 
 def _summary(took: dict[str, float]) -> None:

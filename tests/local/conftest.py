@@ -14,7 +14,7 @@ from tools.folders import REPOSITORY, cache_folder, locked
 from tools.image.recipe import read_recipe
 from tools.localcluster.cluster import kubeconfig_of
 
-# A second session on this machine waits for the first, or takes a name of its own.
+# A second session on this machine waits for the first, or takes a name of its own, from which all its clusters have theirs.
 NAME = os.environ.get("GPUFABRIC_TEST_CLUSTER", "test")
 
 
@@ -68,6 +68,20 @@ def running_cluster(name: str, *up: str) -> Iterator[LocalCluster]:
             yield LocalCluster(name, kubeconfig_of(name), read_recipe("gate").reference)
         finally:
             cli(name, "down")
+
+
+@pytest.fixture(scope="session")
+def four() -> Iterator[LocalCluster]:
+    """A healthy cluster with more workers: system, n0 to n3. A test that breaks something repairs it.
+
+    Labels for tests that validate several groups in one ``up``: ``bay`` is a node's own, ``side`` is shared by two.
+    """
+    sides = {"n0": "east", "n1": "east", "n2": "west", "n3": "west"}
+    labels = [
+        text for node, side in sides.items() for text in ("--label", f"{node}:bay={node}", "--label", f"{node}:side={side}")
+    ]
+    with running_cluster(f"{NAME}-four", "--workers", "4", *labels) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

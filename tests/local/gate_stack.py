@@ -17,6 +17,8 @@ from gpufabric.validation.api import Api, path
 from tests.local.conftest import LocalCluster
 from tools.engine import Engine, make_project
 from tools.folders import REPOSITORY
+from tools.localcluster import cgroups
+from tools.localcluster.lifecycle import existing
 
 STACK = "gate"
 NAMESPACE = f"gpufabric-{STACK}-train"
@@ -31,26 +33,29 @@ class GateStack:
 
     engine: Engine
     api: Api
+    cluster: LocalCluster
 
     def write(self, *, nodes: int = 2, profile: dict[str, Any] | None = None, **validation: Any) -> None:
+        """Write the stack file: one group of all workers."""
+        group = {
+            "name": "train",
+            "node_selector": {"gpufabric.dev/pool": "train"},
+            "accelerators": "cpu",
+            "nodes": nodes,
+            "network_tier": "standard",
+            **({"profile": profile} if profile is not None else {"fabric": "ethernet"}),
+        }
+        self.write_groups([group], **validation)
+
+    def write_groups(self, groups: list[dict[str, Any]], **validation: Any) -> None:
         """Write the stack file; Pulumi's own keys in it are kept."""
         file = self.engine.project / f"Pulumi.{STACK}.yaml"
         kept = {}
         if file.exists():
             kept = {k: v for k, v in yaml.safe_load(file.read_text("utf-8")).items() if k != "config"}
-        fabric = {"profile": profile} if profile is not None else {"fabric": "ethernet"}
         spec = {
             "cloud": "kubernetes",
-            "node_groups": [
-                {
-                    "name": "train",
-                    "node_selector": {"gpufabric.dev/pool": "train"},
-                    "accelerators": "cpu",
-                    "nodes": nodes,
-                    "network_tier": "standard",
-                    **fabric,
-                }
-            ],
+            "node_groups": groups,
             "validation": {
                 "backend": "mpi",
                 "image": "localhost/gpufabric/gate:1",
@@ -64,15 +69,15 @@ class GateStack:
         }
         file.write_text(yaml.safe_dump({**kept, "config": {"gpufabric:stack": spec}}), encoding="utf-8")
 
-    def up(self) -> subprocess.CompletedProcess[str]:
+    def up(self, *options: str) -> subprocess.CompletedProcess[str]:
         """``pulumi up`` to its end."""
         self.engine.unlock(STACK)
-        return self.engine.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", STACK, timeout_s=300)
+        return self.engine.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", STACK, *options, timeout_s=300)
 
-    def start(self, log: Path) -> subprocess.Popen[bytes]:
+    def start(self, log: Path, *options: str) -> subprocess.Popen[bytes]:
         """``pulumi up``, running."""
         self.engine.unlock(STACK)
-        return self.engine.start("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", STACK, log=log)
+        return self.engine.start("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", STACK, *options, log=log)
 
     def verdict(self) -> dict[str, Any]:
         """The verdict in the stack's outputs."""
@@ -97,37 +102,39 @@ class GateStack:
             "rank_pods": [n for n in _names(pods) if n.startswith("train-ranks")],
         }
 
-
-def make_stack(cluster: LocalCluster, folder: Path) -> GateStack:
-    """A project folder whose program is the repository's."""
-    engine = Engine(folder / "state", cluster.kubeconfig, make_project(folder / "project", REPOSITORY / "stacks"))
-    return GateStack(engine, connect(str(cluster.kubeconfig), None))
-
-
-def await_ranks(count: int, timeout_s: float = 60) -> list[int]:
-    """Process ids of the benchmark's Python ranks on the test cluster, by rank, once ``count`` of them measure."""
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        found = dict(_ranks())
-        if len(found) == count:
-            return [found[rank] for rank in range(count)]
-        time.sleep(0.02)
-    raise AssertionError(f"no {count} ranks of {BENCHMARK} after {timeout_s} s")
+    def await_ranks(self, count: int, group: str = "train", timeout_s: float = 60) -> list[int]:
+        """Process ids of a group's Python ranks on this cluster, by rank, once ``count`` of them measure."""
+        # Another cluster's ranks, of a test that runs beside this one, lie in other control groups.
+        pods = cgroups.root(existing(self.cluster.name).addresses.tag, "")
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            found = dict(_ranks(pods, group))
+            if len(found) == count:
+                return [found[rank] for rank in range(count)]
+            time.sleep(0.02)
+        raise AssertionError(f"no {count} ranks of {BENCHMARK} after {timeout_s} s")
 
 
-def _ranks() -> Iterator[tuple[int, int]]:
+def _ranks(pods: str, group: str) -> Iterator[tuple[int, int]]:
+    """Rank and process id of a group's ranks below a control group."""
     for entry in Path("/proc").iterdir():
         try:
             command = (entry / "cmdline").read_bytes().split(b"\0")
             if BENCHMARK.encode() not in command or not command[0].endswith(b"python3"):
                 continue
             environment = (entry / "environ").read_bytes().decode()
-            cgroup = (entry / "cgroup").read_text("utf-8")
+            groups = (entry / "cgroup").read_text("utf-8")
         except (OSError, ValueError):
             continue
         rank = re.search(r"OMPI_COMM_WORLD_RANK=(\d+)", environment)
-        if rank and "/gpufabric/" in cgroup and "GATE_SERVICE=train-ranks" in environment:
+        if rank and pods in groups and f"GATE_SERVICE={group}-ranks\0" in environment:
             yield int(rank[1]), int(entry.name)
+
+
+def make_stack(cluster: LocalCluster, folder: Path) -> GateStack:
+    """A project folder whose program is the repository's."""
+    engine = Engine(folder / "state", cluster.kubeconfig, make_project(folder / "project", REPOSITORY / "stacks"))
+    return GateStack(engine, connect(str(cluster.kubeconfig), None), cluster)
 
 
 def send(pid: int, number: signal.Signals) -> None:

@@ -19,6 +19,7 @@ from tools.localcluster import processes, registry
 from tools.localcluster.addresses import Addresses
 from tools.localcluster.api import Api
 from tools.localcluster.cluster import Cluster, folder_of
+from tools.localcluster.daemon import Daemon
 from tools.localcluster.lifecycle import existing
 from tools.localcluster.waits import wait_until
 
@@ -127,19 +128,23 @@ def test_a_killed_node_is_noticed_and_comes_back(cluster: LocalCluster, describe
     assert cluster.cli("status").returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("machine", "program"), [("n0", "kubelet"), ("n0", "containerd"), ("cp", "kube-apiserver"), ("cp", "etcd")]
-)
-def test_up_heals_a_killed_program(cluster: LocalCluster, described: Cluster, machine: str, program: str) -> None:
-    target = next(m for m in described.machines if m.name == machine)
-    daemon = described.daemons_of(target)[program]
+@pytest.mark.parametrize("killed", [("n0 kubelet", "cp kube-apiserver"), ("n0 containerd", "cp etcd")], ids=" and ".join)
+def test_up_heals_killed_programs(cluster: LocalCluster, described: Cluster, killed: tuple[str, ...]) -> None:
+    for each in killed:
+        machine, program = each.split()
+        end_all_of(described.daemons_of(next(m for m in described.machines if m.name == machine))[program])
+    healed = cluster.cli("up").stdout
+    for each in killed:
+        machine, program = each.split()
+        assert f"{program} of {machine}" in healed
+    assert "anew" not in healed
+    assert cluster.cli("status").returncode == 0
+
+
+def end_all_of(daemon: Daemon) -> None:
     for pid in daemon.pids():
         processes.end(pid, lambda p: p in daemon.pids())
     assert not daemon.running()
-    healed = cluster.cli("up").stdout
-    assert f"{program} of {machine}" in healed
-    assert "anew" not in healed
-    assert cluster.cli("status").returncode == 0
 
 
 def test_restart_replaces_the_process(cluster: LocalCluster, described: Cluster) -> None:
@@ -194,7 +199,9 @@ def beside(cluster: LocalCluster) -> str:
     return f"{cluster.name}-killed"
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point", [pytest.param(p, marks=pytest.mark.soak) if p in ("first machine", "certificates") else p for p in POINTS]
+)
 def test_a_killed_up_leaves_nothing_after_down(cluster: LocalCluster, beside: str, point: str) -> None:
     with nothing_left_of(beside):
         kill_up_at(beside, POINTS[point])

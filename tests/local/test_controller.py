@@ -2,7 +2,6 @@
 
 import base64
 import json
-import os
 import signal
 import ssl
 from collections.abc import Iterator
@@ -15,21 +14,20 @@ import yaml
 from gpufabric.validation.api import Api, ApiError, path
 from gpufabric.validation.contract import ANNOTATION_HOLD, ANNOTATION_VALIDATION, LABEL_VALIDATED, TAINT_HOLD
 from gpufabric.validation.controller_contract import METRICS_PORT
-from tests.local.conftest import LocalCluster, running_cluster
+from tests.local.conftest import NAME, LocalCluster, running_cluster
 from tests.local.gate_stack import NAMESPACE, GateStack, make_stack, send
 from tools.localcluster.lifecycle import existing
 from tools.localcluster.waits import wait_until
 
 pytestmark = pytest.mark.local
 
-NAME = os.environ.get("GPUFABRIC_TEST_CTL", "ctl")
 PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module")
 def ctl() -> Iterator[LocalCluster]:
     """A cluster of its own that grows: system and n0."""
-    with running_cluster(NAME, "--workers", "1") as made:
+    with running_cluster(f"{NAME}-ctl", "--workers", "1") as made:
         yield made
 
 

@@ -1,30 +1,20 @@
 """Who is it, on real pods: a cluster of four workers whose links are degraded; the failed gate names the nodes."""
 
 import json
-import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpufabric.validation.api import path
-from tests.local.conftest import LocalCluster, running_cluster
+from tests.local.conftest import LocalCluster
 from tests.local.gate_stack import FLOOR, NAMESPACE, STACK, GateStack, make_stack
 
 pytestmark = pytest.mark.local
 
-NAME = os.environ.get("GPUFABRIC_TEST_FOUR", "four")
 WORKERS = ("n0", "n1", "n2", "n3")
 SLOW = "50mbit"
-
-
-@pytest.fixture(scope="module")
-def four() -> Iterator[LocalCluster]:
-    """A healthy cluster of its own: system, n0 to n3."""
-    with running_cluster(NAME, "--workers", str(len(WORKERS))) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
