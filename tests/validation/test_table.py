@@ -87,13 +87,15 @@ def test_noise_between_and_behind_rows() -> None:
     noise = ["a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA", "Authorization required", "-" * 40]
     sheet = replace(healthy(), before_rows=noise, row_end=" a:1:2 [0] NCCL INFO comm 0x55 rank 0")
     check(sheet.text(), sheet)
-    assert table.parse(sheet.text()).transport == ("Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA",)
+    assert table.parse(sheet.text()).transport == (
+        "a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA",
+    )
 
 
 def test_transport_lines_once_per_wording_and_no_environment() -> None:
     noise = [f"h:{pid}:9 [0] NCCL INFO Using network IBext_v8" for pid in range(100)]
     noise.append("h:1:9 [0] NCCL INFO NCCL_NET set by environment to NET/SECRET")
-    assert table.parse(replace(healthy(), before_rows=noise).text()).transport == ("Using network IBext_v8",)
+    assert table.parse(replace(healthy(), before_rows=noise).text()).transport == (noise[0],)
 
 
 def test_time_stamps_and_per_iteration_columns() -> None:

@@ -24,7 +24,7 @@ _NO_PLUGIN: Final = re.compile(r"NET/Plugin\s*: No plugin found")
 _SLACK: Final = 0.005
 """Relative tolerance between the columns beside their printed rounding (times are averaged over ranks)."""
 _ABSURD: Final = 3.0
-_TIMEOUT_CODES: Final = (124, 137)
+_TIMEOUT_CODE: Final = 124
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _corruption(parsed: Table) -> str:
 def _incomplete(parsed: Table, judged: Row | None, wanted: Expectation, exit_code: int | None, error: str) -> str:
     """Why the output is not a complete run of what was asked for; empty if it is."""
     ended = f"; the benchmark ended with exit code {exit_code}" if exit_code else ""
-    if exit_code in _TIMEOUT_CODES:
+    if exit_code == _TIMEOUT_CODE:
         ended = "; the benchmark did not end in time and was stopped"
     if ended and parsed.last_words:
         ended += f"; its last words: {parsed.last_words!r}"
@@ -224,10 +224,11 @@ def _transport(parsed: Table, wanted: Expectation) -> _Finding | None:
         return None
     pattern = re.compile(wanted.transport_regex)
     for line in parsed.transport:
-        fallback = _SOCKET.search(line) or (_NO_PLUGIN.search(line) and not pattern.search("NET/IB"))
-        if fallback and not pattern.search(line):
+        said = table.unsigned(line)
+        fallback = _SOCKET.search(said) or (_NO_PLUGIN.search(said) and not pattern.search("NET/IB"))
+        if fallback and not pattern.search(said):
             return _Finding("fail", "transport", f"wrong transport: {line!r} (wanted /{wanted.transport_regex}/)")
-    if any(pattern.search(line) for line in parsed.transport):
+    if any(pattern.search(table.unsigned(line)) for line in parsed.transport):
         return None
     if parsed.transport:
         return _Finding(

@@ -26,6 +26,7 @@ _ERROR: Final = re.compile(
 )
 _TRANSPORT: Final = re.compile(r"NET/|Using network|Selected [Pp]rovider|\bvia (?:P2P|SHM|NET|NVL)")
 _SENDER: Final = re.compile(r"^\S+:[0-9]+:[0-9]+\s+\[[^\]]*\]\s+(?:NCCL (?:INFO|WARN)\s+)?", re.ASCII)
+_CHATTER: Final = re.compile(r"^\S+:[0-9]+:[0-9]+\s+\[[^\]]*\]\s+NCCL INFO\b", re.ASCII)  # says nothing of an end
 _WORDS: Final = re.compile(r"[A-Za-z]{3}")
 _MAX_TRANSPORT_LINES: Final = 64
 _MAX_ERROR_LINES: Final = 8
@@ -90,6 +91,11 @@ def parse(text: str) -> Table:
     )
 
 
+def unsigned(line: str) -> str:
+    """A line of NCCL's log without the host, process and device that NCCL puts before it."""
+    return _SENDER.sub("", line)
+
+
 def _other(line: str, found: _Found) -> None:
     """A line that is neither header nor row."""
     stripped = line.strip()
@@ -107,13 +113,13 @@ def _other(line: str, found: _Found) -> None:
         found.help_words = "" if found.in_help else found.help_words
     elif _WORDS.search(stripped) and found.in_help:
         found.help_words = found.help_words or stripped[:_MAX_KEPT]
-    elif _WORDS.search(stripped):
+    elif _WORDS.search(stripped) and not _CHATTER.match(stripped):
         found.last_words = stripped[:_MAX_KEPT]
     if _ERROR.search(stripped) and len(found.errors) < _MAX_ERROR_LINES:
         found.errors.append(stripped[:_MAX_KEPT])
     if _TRANSPORT.search(stripped) and "set by environment" not in stripped and len(found.transport) < _MAX_TRANSPORT_LINES:
-        said = _SENDER.sub("", stripped)[:_MAX_KEPT]
-        found.transport.setdefault(re.sub(r"[0-9a-fA-F]*[0-9][0-9a-fA-F]*", "#", said), said)  # once per wording
+        wording = re.sub(r"[0-9a-fA-F]*[0-9][0-9a-fA-F]*", "#", unsigned(stripped)[:_MAX_KEPT])
+        found.transport.setdefault(wording, stripped[:_MAX_KEPT])  # once per wording, with the host that said it
 
 
 def _comment(line: str, found: _Found) -> None:
