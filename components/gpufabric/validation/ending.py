@@ -27,6 +27,7 @@ _FIXES: Final = {
     ),
     "incomplete": "read output.txt in the verdict ConfigMap, repair what it names, " + AGAIN,
     "inconsistent": "the numbers contradict each other: check the benchmark in the image, " + AGAIN,
+    "program": "put what is missing into the image of the ranks, or name another image, " + AGAIN,
     "exit_code": "read output.txt in the verdict ConfigMap for what went wrong after the measurement, " + AGAIN,
 }
 
@@ -34,6 +35,7 @@ _BY_A_NODE: Final = ("slow", "wrong_sums")
 """Not the transport: the line of NCCL's log in the reason names the pod, and a pair's line would say no more."""
 _NOT_BY_A_NODE: Final = (None, 0, 70, 71, 73, 74)
 """Exit codes of rank.sh for what is the image's or the pod profile's; 0 and none say nothing of a node."""
+_NO_PROGRAM: Final = 70
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ class Stopped(BaseException):
 
 def of_measurement(measurement: Measurement, nodes: tuple[str, ...], *, explained: bool = False) -> Ending:
     """The judge's word with the advice for its cause. `explained`: the reason already names a pod that ended."""
-    fix = _FIXES.get(measurement.cause, _FIXES["incomplete"])
+    cause = "program" if measurement.exit_code == _NO_PROGRAM else measurement.cause
+    fix = _FIXES.get(cause, _FIXES["incomplete"])
     if measurement.outcome == "pass":
         fix = "nothing; the nodes are open to jobs"
     by_a_node = not explained and (

@@ -1,5 +1,6 @@
 """The rank pods as data, and what is wrong with them. Pure: API objects in, findings out."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -119,6 +120,17 @@ def crashed(pods: Iterable[Pod]) -> str:
             said = measurement.parse(helper.message)
             return f"the key helper of rank {pod.index} ({pod.where}) {said.reason if said else ended(helper)}"
     return ""
+
+
+def with_nodes(text: str, job: str, pods: Iterable[Pod]) -> str:
+    """The text with the node behind each host of a rank Job (`train-ranks-1`, also with a domain) at its first mention."""
+    where = {str(pod.index): pod.node for pod in pods if pod.node}
+
+    def told(found: re.Match[str]) -> str:
+        node = where.pop(found[1], "")
+        return f"{found[0]} (node {node})" if node else found[0]
+
+    return re.sub(rf"(?<![\w-]){re.escape(job)}-([0-9]+)(?:\.[\w.-]*\w)?(?![\w-])", told, text)
 
 
 def ended(container: Container) -> str:

@@ -131,6 +131,7 @@ class Ranks:
         cause = pods.taken_away(current) or pods.crashed(current) if found.outcome == "unknown" else ""
         if cause:  # an unknown of the judge often has its cause elsewhere: say that first
             found = replace(found, reason=f"{cause}; {found.reason}")
+        found = replace(found, reason=pods.with_nodes(found.reason, self.name, current))
         return Followed(found, {pod.index: pod.node for pod in current}, bool(cause))
 
     def output(self) -> str:
