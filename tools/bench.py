@@ -3,6 +3,10 @@
 no-op up      of our stack over a flat program that declares the same resources by hand   (goal 1.1)
 import        of gpufabric.kubernetes over pulumi, pydantic and the SDK modules it uses    (goal 1.1)
 gate          the whole gate over the bare mpirun of the same sweep in pods that stand ready
+pods          start and end of the same pods with nothing to do in them, over the same mpirun
+gate - pods   the gate without its pods' start and end over the same mpirun                (goal 1.1)
+
+Then the rounds that localisation takes on simulated groups.
 """
 
 import json
@@ -19,7 +23,8 @@ from typing import Any
 
 from gpufabric.preflight import connect
 from gpufabric.validation import contract
-from gpufabric.validation.api import path
+from gpufabric.validation.api import Api, path
+from tools import bench_rounds
 from tools.engine import Engine, make_project
 from tools.errors import ToolError, run_reporting
 from tools.folders import REPOSITORY
@@ -31,6 +36,7 @@ from tools.up import write_copy
 
 CLUSTER = "bench"
 ROUNDS = 7
+GATES = 3
 HOLD = "sleep 123"
 IMPORT_OURS = "import gpufabric.kubernetes"
 IMPORT_FLOOR = """
@@ -69,9 +75,12 @@ def main() -> int:
             rows = [_import(Path(scratch)), *_up_and_gate(Path(scratch))]
     finally:
         lifecycle.down(CLUSTER)
-    print(f"\n{'what':<10} {'ours':>9} {'against':>9} {'ratio':>6}   against what")
+    print(f"\n{'what':<11} {'ours':>9} {'against':>9} {'ratio':>6}   against what")
     for what, ours, against, label in rows:
-        print(f"{what:<10} {ours:>7.2f} s {against:>7.2f} s {ours / against:>6.2f}   {label}")
+        print(f"{what:<11} {ours:>7.2f} s {against:>7.2f} s {ours / against:>6.2f}   {label}")
+    print("\nlocalisation, simulated:")
+    for nodes, share in bench_rounds.GROUPS:
+        print(bench_rounds.simulate(nodes, share), flush=True)
     return 0
 
 
@@ -106,8 +115,7 @@ def _import(scratch: Path) -> Measured:
 
 def _up_and_gate(scratch: Path) -> list[Measured]:
     ours = _our_engine(scratch)
-    _check(ours.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", CLUSTER))
-    verdict = ours.outputs(CLUSTER)["validation"]["train"]
+    gate = statistics.median(_gate(ours, run) for run in range(1, GATES + 1))
     flat = _flat_engine(scratch, ours.resources(CLUSTER))
     _check(flat.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", "flat"))
 
@@ -115,18 +123,61 @@ def _up_and_gate(scratch: Path) -> list[Measured]:
         return lambda: _check(engine.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", stack))
 
     noop = _paired(again(ours, CLUSTER), again(flat, "flat"))
-    took = datetime.fromisoformat(verdict["finished_at"]) - datetime.fromisoformat(verdict["started_at"])
+    mpirun, pods = _bare_mpirun(), statistics.median(_bare_pods() for _ in range(GATES))
+    same = "the bare mpirun of the same sweep in pods that stand ready"
     return [
         ("no-op up", *noop, "a flat program with the same resources (goal 1.1)"),
-        ("gate", took.total_seconds(), _bare_mpirun(), "the bare mpirun of the same sweep in pods that stand ready"),
+        ("gate", gate, mpirun, same),
+        ("pods", pods, mpirun, f"{same}: start and end of pods that do nothing"),
+        ("gate - pods", gate - pods, mpirun, f"{same} (goal 1.1)"),
     ]
+
+
+def _gate(engine: Engine, run: int) -> float:
+    """Seconds of one gate, from its coordinator's first to its last word."""
+    write_copy(REPOSITORY / "stacks" / "Pulumi.local.yaml", engine.project / f"Pulumi.{CLUSTER}.yaml", run=run)
+    _check(engine.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", CLUSTER))
+    verdict = engine.outputs(CLUSTER)["validation"]["train"]
+    return (datetime.fromisoformat(verdict["finished_at"]) - datetime.fromisoformat(verdict["started_at"])).total_seconds()
+
+
+def _planned() -> tuple[Api, str, dict[str, Any]]:
+    """The API, the gate's namespace, and its plan."""
+    api, namespace = connect(str(kubeconfig_of(CLUSTER)), None), f"gpufabric-{CLUSTER}-train"
+    plan = json.loads(api.get(path("configmaps", "train-plan", namespace=namespace))["data"]["gate.json"])
+    return api, namespace, plan
+
+
+def _bare_pods() -> float:
+    """Seconds from the creation of the gate's rank Job to its end, where its containers do nothing: what Kubernetes takes."""
+    api, namespace, plan = _planned()
+    job = plan["rank_job"]
+    for container in job["spec"]["template"]["spec"]["containers"]:
+        container["command"] = ["true"]
+    job["spec"].pop("successPolicy")  # all of them have to end
+    jobs = path("jobs", namespace=namespace, group="batch")
+    at = f"{jobs}/{plan['names']['rank_job']}"
+
+    def ended() -> bool:
+        return bool(api.get(at).get("status", {}).get("completionTime"))
+
+    started = time.perf_counter()
+    api.create(jobs, job)
+    try:
+        wait_until("pods that do nothing to end", ended, 60)
+        return time.perf_counter() - started
+    finally:
+        api.delete(at)
+        wait_until("the Job to be gone", lambda: api.find(at) is None and not _pods(api, namespace), 60)
+
+
+def _pods(api: Api, namespace: str) -> list[dict[str, Any]]:
+    return api.list(path("pods", namespace=namespace), labels="app.kubernetes.io/component=ranks")
 
 
 def _bare_mpirun() -> float:
     """Seconds of mpirun alone. Pods of the gate's own rank Job hold a sleeping benchmark; the sweep is run beside it."""
-    api = connect(str(kubeconfig_of(CLUSTER)), None)
-    namespace = f"gpufabric-{CLUSTER}-train"
-    plan = json.loads(api.get(path("configmaps", "train-plan", namespace=namespace))["data"]["gate.json"])
+    api, namespace, plan = _planned()
     job, expected = plan["rank_job"], plan["expectation"]
     (rank,) = (c for c in job["spec"]["template"]["spec"]["containers"] if c["name"] == contract.CONTAINER_RANK)
     rank["env"].append({"name": contract.ENV_BENCHMARK, "value": HOLD})
@@ -146,7 +197,9 @@ def _bare_mpirun() -> float:
             times.append(time.perf_counter() - started)
         return statistics.median(times)
     finally:
-        api.delete(f"{jobs}/{plan['names']['rank_job']}")
+        at = f"{jobs}/{plan['names']['rank_job']}"
+        api.delete(at)
+        wait_until("the Job to be gone", lambda: api.find(at) is None and not _pods(api, namespace), 60)
 
 
 def _holding() -> list[tuple[int, list[str]]]:
