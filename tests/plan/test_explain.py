@@ -47,6 +47,7 @@ def test_eight_h100_on_infiniband() -> None:
 
 def test_the_hold_is_said() -> None:
     assert said(H100)["hold"] == ("closed nodes are not tainted", "only pods with the profile's admission stay off them")
+    assert said(H100)["busy nodes"][0].startswith("left as they are (outcome deferred)")
     tainted = said(changed(H100, validation__hold="taint"))["hold"][0]
     assert tainted == "closed nodes are tainted gpufabric.dev/hold:NoSchedule"
 

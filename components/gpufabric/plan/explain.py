@@ -67,6 +67,11 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
         yield from _queue(group.queue)
     yield _hold(gate.gate.hold)
     yield Line(
+        "busy nodes",
+        "left as they are (outcome deferred); only a raise of validation.run drains them",
+        "a change of what is validated must not disturb who is at work",
+    )
+    yield Line(
         "deadlines",
         f"nodes {gate.deadlines.nodes_s} s, start {gate.deadlines.ranks_start_s} s, benchmark {gate.deadlines.benchmark_s} s; "
         f"pulumi up gives up after {gate.deadlines.resource_s} s",
