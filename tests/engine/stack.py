@@ -70,7 +70,9 @@ class EngineStack:
     def assert_converged(self) -> None:
         """One of everything in the cloud, and the state knows all of it and nothing else."""
         held = self.cloud.objects()
-        assert {(each.kind, each.id) for each in held} == self.known()
+        known = self.known()
+        assert {(each.kind, each.id) for each in held} - known == set()
+        assert known - {(each.kind, each.id) for each in held} == set()
         twice = [urn for urn, number in Counter(each.urn for each in held).items() if number > 1]
         assert twice == []
 
