@@ -54,7 +54,7 @@ def test_what_contradicts_the_machine_is_said() -> None:
     assert other.startswith("node_groups[0].accelerators: p5.48xlarge holds H100:8, not H100:4; write H100:8 (vendor, ")
     (unknown,) = problems(changed(P5, group__machine_type="p5.49xlarge"))
     assert unknown.startswith(
-        "node_groups[0].machine_type: unknown machine 'p5.49xlarge' (did you mean 'p5.48xlarge'?); known: "
+        "node_groups[0].machine_type: unknown machine 'p5.49xlarge' (did you mean 'p5.4xlarge'?); known: "
     )
     (slower,) = problems(changed(P5, group__network_tier="standard"))
     assert slower.startswith("node_groups[0].network_tier: standard asks for ordinary Ethernet; efa-v2 is RDMA; ")
