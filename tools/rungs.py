@@ -24,7 +24,7 @@ LADDER: dict[str, list[str]] = {
         "tests/cli",
         "tests/tools",
     ],
-    "component": ["tests/kubernetes", "tests/aws", "tests/golden"],
+    "component": ["tests/kubernetes", "tests/aws", "tests/plugin", "tests/golden"],
     "judged": ["tests/judged"],
     "engine": ["tests/engine"],
     "local": ["tests/local"],

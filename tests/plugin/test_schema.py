@@ -1,6 +1,8 @@
 """The components as other languages see them: the SDK's analyzer takes them, and a hosted call builds the same."""
 
 import json
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import pulumi
@@ -9,21 +11,24 @@ from pulumi.provider.experimental.analyzer import Analyzer
 from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
 
-import gpufabric.kubernetes
-from gpufabric.kubernetes import (
-    FabricDaemons,
-    FabricGate,
-    JobQueue,
-    KubernetesNodeGroup,
-    KubernetesTrainingStack,
-    NcclValidation,
-)
+from gpufabric.aws.node_group import EksNodeGroupArgs
+from gpufabric.hosted import ROOMS, installed_components
+from gpufabric.kubernetes import NcclValidation
 from gpufabric.spec import SpecError
 from tests.kubernetes.golden import same_as_golden
 from tests.kubernetes.mocked import Recording, run
 from tests.spec.specs import CPU, H100
 
-COMPONENTS = [FabricDaemons, FabricGate, JobQueue, KubernetesNodeGroup, KubernetesTrainingStack, NcclValidation]
+
+def _camel(key: str) -> str:
+    first, *rest = key.split("_")
+    return first + "".join(word.title() for word in rest)
+
+
+COMPONENTS = installed_components()
+# The analyzer reads the docstrings of one class: keys of a base class come without.
+INHERITED = {"EksGpuNodeGroup": {_camel(key) for key in EksNodeGroupArgs.__annotations__}}
+PUBLIC = {name for room in ROOMS for name in import_module(f"gpufabric.{room}").__all__}
 
 
 def provider() -> ComponentProvider:
@@ -35,17 +40,20 @@ def schema() -> dict[str, Any]:
     return found
 
 
-def test_these_are_all_public_components() -> None:
-    assert {component.__name__ for component in COMPONENTS} == set(gpufabric.kubernetes.__all__)
+def test_a_room_without_its_sdk_is_not_hosted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpufabric.hosted.find_spec", lambda sdk: None if sdk == "pulumi_aws" else find_spec(sdk))
+    found = {component.__name__ for component in installed_components()}
+    assert "NcclValidation" in found
+    assert "EksCluster" not in found
 
 
 def test_the_analyzer_takes_every_component() -> None:
     found = Analyzer("gpufabric").analyze(list(COMPONENTS))["component_definitions"]
-    assert found.keys() == set(gpufabric.kubernetes.__all__)
+    assert found.keys() == PUBLIC
     for definition in found.values():
         assert definition.description
         for key, each in {**definition.inputs, **definition.outputs}.items():
-            assert each.description, f"{definition.name}.{key}"
+            assert each.description or key in INHERITED.get(definition.name, ()), f"{definition.name}.{key}"
 
 
 def test_the_schema_is_the_golden_one() -> None:
@@ -60,11 +68,6 @@ def camel(value: Any, *, words: bool = True) -> Any:
     if isinstance(value, list):
         return [camel(each, words=words) for each in value]
     return float(value) if type(value) is int else value
-
-
-def _camel(key: str) -> str:
-    first, *rest = key.split("_")
-    return first + "".join(word.title() for word in rest)
 
 
 def construct(kind: str, inputs: dict[str, Any], recording: Recording | None = None) -> Recording:
@@ -119,13 +122,23 @@ def test_a_hosted_wish_that_is_wrong_says_so_before_anything_is_registered() -> 
 
 def test_types_are_identity() -> None:
     """A token is in every state file: it never changes."""
-    assert set(schema()["resources"]) == {
-        "gpufabric:index:FabricDaemons",
-        "gpufabric:index:FabricGate",
-        "gpufabric:index:JobQueue",
-        "gpufabric:index:KubernetesNodeGroup",
-        "gpufabric:index:KubernetesTrainingStack",
-        "gpufabric:index:NcclValidation",
-    }
+    assert set(schema()["resources"]) == {f"gpufabric:index:{name}" for name in PUBLIC}
+    assert {
+        *("AwsNetwork", "AwsTrainingStack", "EksCluster", "EksGpuNodeGroup", "FsxLustre", "S3Bucket"),
+        *("FabricDaemons", "FabricGate", "JobQueue", "KubernetesNodeGroup", "KubernetesTrainingStack", "NcclValidation"),
+    } <= PUBLIC
     for component in COMPONENTS:
         assert issubclass(component, pulumi.ComponentResource)
+
+
+def test_a_hosted_component_of_aws_checks_and_builds() -> None:
+    """Ids may be Outputs, numbers are floats."""
+    made = construct("AwsNetwork", {"zone": "us-east-2b", "gpuNodes": 4.0, "gpuCidr": "10.1.0.0/16"})
+    assert {each.inputs["cidrBlock"] for each in made.of("Subnet")} >= {"10.1.0.0/16"}
+    recording = Recording()
+    with pytest.raises((SpecError, ComponentInitError)) as caught:
+        construct("AwsNetwork", {"zone": "us-east-2", "gpuNodes": 4.5}, recording)
+    error = caught.value.__cause__ or caught.value
+    assert "gate.zone: 'us-east-2' is not the name of an availability zone" in str(error)
+    assert "gate.gpu_nodes: expected a whole number, found 4.5" in str(error)
+    assert recording.resources == []
