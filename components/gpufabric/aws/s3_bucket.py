@@ -18,9 +18,9 @@ class ServiceAccountArgs(TypedDict):
     """A Kubernetes service account."""
 
     namespace: str
-    """Its namespace."""
+    """Namespace of the service account."""
     name: str
-    """Its name."""
+    """Name of the service account."""
 
 
 class S3BucketArgs(TypedDict):

@@ -56,6 +56,8 @@ class StackStoreArgs(TypedDict):
     """Name of the bucket, unique in the world: 3 to 63 of ``a-z``, ``0-9``, ``-``."""
     existing: NotRequired[bool]
     """Use the bucket as it is, in this region, and change nothing of it. Default: false, it is made."""
+    protect: NotRequired[bool]
+    """Keep the bucket when it leaves the program or the stack is destroyed. Default: true."""
 
 
 class StackFilesystemArgs(TypedDict):
@@ -71,6 +73,8 @@ class StackFilesystemArgs(TypedDict):
     """Metadata operations per second to pay for, from 1 up on AWS's grid. Default: what AWS derives from the capacity."""
     existing: NotRequired[str]
     """Id of a file system that exists and that the nodes can reach, instead of the keys above. Default: one is made."""
+    protect: NotRequired[bool]
+    """Refuse to delete the file system. Default: true."""
 
 
 class AwsTrainingStackArgs(TypedDict):

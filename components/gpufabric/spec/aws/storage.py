@@ -18,15 +18,17 @@ class AwsStoreSpec(Wish):
     """Name of the bucket, unique in the world: 3 to 63 of ``a-z``, ``0-9``, ``-``."""
     existing: bool = False
     """Use the bucket as it is, in this region, and change nothing of it. Default: it is made."""
+    protect: bool = True
+    """Keep the bucket when it leaves the program or the stack is destroyed."""
 
 
 class ServiceAccountRef(Wish):
     """A Kubernetes service account."""
 
     namespace: Name
-    """Its namespace."""
+    """Namespace of the service account."""
     name: Name
-    """Its name."""
+    """Name of the service account."""
 
 
 class S3BucketWish(AwsStoreSpec):
@@ -40,8 +42,6 @@ class S3BucketWish(AwsStoreSpec):
     """After how many days an upload that was never finished is removed, 1 to 365."""
     old_version_days: Annotated[WholeNumber, Field(ge=1, le=3650)] = 30
     """After how many days an overwritten or deleted version of an object is removed, 1 to 3,650."""
-    protect: bool = True
-    """Keep the bucket when it leaves the program or the stack is destroyed."""
     tags: Tags = Field(default_factory=dict)
     """Tags of everything that is made."""
 
@@ -59,6 +59,8 @@ class AwsFilesystemSpec(Wish):
     """Metadata operations per second to pay for. Default: what AWS derives from the capacity."""
     existing: FileSystemId | None = None
     """A file system that exists, instead of all the keys above."""
+    protect: bool = True
+    """Refuse to delete the file system."""
 
 
 class FsxLustreWish(AwsFilesystemSpec):
@@ -70,7 +72,5 @@ class FsxLustreWish(AwsFilesystemSpec):
     """Namespace of the claim; it exists."""
     driver: bool = True
     """Install the CSI driver's add-on. ``false`` where the cluster has it."""
-    protect: bool = True
-    """Refuse to delete the file system."""
     tags: Tags = Field(default_factory=dict)
     """Tags of everything that is made."""
