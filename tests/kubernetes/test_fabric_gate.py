@@ -116,13 +116,16 @@ def test_a_stack_keeps_its_gates_where_it_is_asked_to(keep: bool | None) -> None
         assert "kubernetes:batch/v1:Job prod-train-job" in recording.one("FabricGate").options["dependencies"]
 
 
-def test_a_node_without_a_partner_is_not_opened_untested() -> None:
-    wrong: Any = {**GATE, "validation": {**GATE["validation"], "single_node_ok": True}}
+def test_single_nodes_are_opened_alone_only_where_something_is_measured_inside_them() -> None:
+    wish: Any = {**GATE, "validation": {**GATE["validation"], "single_node_ok": True}}
+    recording = run(lambda: FabricGate("kept", wish))
+    assert len(recording.of("Deployment")) == 1
+    wrong: Any = {**wish, "node_group": {**GATE["node_group"], "nodes": 1, "accelerators": "H100:8"}}
     recording = Recording()
     with pytest.raises(SpecError) as caught:
         run(lambda: FabricGate("kept", wrong), recording=recording)
     assert recording.resources == []
     assert str(caught.value) == (
-        "kept.validation.single_node_ok: not built yet: there is no stage inside a node yet, so that nothing would have "
-        "measured the node; leave it out; a late node waits for a partner"
+        "kept.validation.single_node_ok: nothing is measured inside a node of node_group: of a single node no other could be "
+        "late; leave it out"
     )

@@ -11,7 +11,7 @@ import signal
 import sys
 from array import array
 
-from gpufabric.validation import mpi_allreduce
+from gpufabric.validation import mpi_allreduce, sweep
 
 FAULTS = {
     "": "none",
@@ -38,7 +38,7 @@ class Faulty(mpi_allreduce.MpiRanks):
             self.size = int(self.world.Get_size())
 
     def all_reduce(self, source: "array[float] | None", target: "array[float]") -> None:
-        if self.fault == "crash" and self.last and len(target) * mpi_allreduce.FLOAT_BYTES == self.largest_bytes:
+        if self.fault == "crash" and self.last and len(target) * sweep.FLOAT_BYTES == self.largest_bytes:
             os.kill(os.getpid(), signal.SIGKILL)
         super().all_reduce(source, target)
         if self.fault == "sums" and self.last:
@@ -76,7 +76,7 @@ def main() -> int:
         print(f"{os.uname().nodename}:1:1 [0] NCCL INFO Using network {network}", flush=True)
     if fault == "truncated":
         sys.stdout = FirstRow()
-    return mpi_allreduce.benchmark(ranks, wanted)
+    return sweep.benchmark(ranks, wanted, mpi_allreduce.NAME)
 
 
 if __name__ == "__main__":

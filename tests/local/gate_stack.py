@@ -14,6 +14,7 @@ import yaml
 
 from gpufabric.preflight import connect
 from gpufabric.validation.api import Api, path
+from gpufabric.validation.contract import MEETING_PORT
 from tests.local.conftest import LocalCluster
 from tools.engine import Engine, make_project
 from tools.folders import REPOSITORY
@@ -24,7 +25,20 @@ STACK = "gate"
 NAMESPACE = f"gpufabric-{STACK}-train"
 # 50 Mbit/s cannot give more than 0.00625 GB/s; a healthy link of 1 Gbit/s gives 0.06, and 0.019 was seen at a load of 19.
 FLOOR = 0.01
-BENCHMARK = "gpufabric.validation.mpi_allreduce"
+
+
+@dataclass(frozen=True)
+class Program:
+    """How the ranks of a benchmark are told from all other processes: a word of the command, one of the environment."""
+
+    word: str
+    rank: str
+    of_group: str
+    """Stage 1 has ranks too; this is found, in command or environment, only of those of the group's run."""
+
+
+MPI = Program("gpufabric.validation.mpi_allreduce", r"OMPI_COMM_WORLD_RANK=(\d+)", "OMPI_COMM_WORLD_LOCAL_SIZE=1\0")
+TORCH = Program("gpufabric.validation.torch_allreduce", r"\0RANK=(\d+)", f":{MEETING_PORT}\0")
 
 
 @dataclass(frozen=True)
@@ -102,32 +116,33 @@ class GateStack:
             "rank_pods": [n for n in _names(pods) if n.startswith("train-ranks")],
         }
 
-    def await_ranks(self, count: int, group: str = "train", timeout_s: float = 60) -> list[int]:
+    def await_ranks(self, count: int, group: str = "train", timeout_s: float = 60, program: Program = MPI) -> list[int]:
         """Process ids of a group's Python ranks on this cluster, by rank, once ``count`` of them measure."""
         # Another cluster's ranks, of a test that runs beside this one, lie in other control groups.
         pods = cgroups.root(existing(self.cluster.name).addresses.tag, "")
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
-            found = dict(_ranks(pods, group))
+            found = dict(_ranks(pods, group, program))
             if len(found) == count:
                 return [found[rank] for rank in range(count)]
             time.sleep(0.02)
-        raise AssertionError(f"no {count} ranks of {BENCHMARK} after {timeout_s} s")
+        raise AssertionError(f"no {count} ranks of {program.word} after {timeout_s} s")
 
 
-def _ranks(pods: str, group: str) -> Iterator[tuple[int, int]]:
+def _ranks(pods: str, group: str, program: Program) -> Iterator[tuple[int, int]]:
     """Rank and process id of a group's ranks below a control group."""
     for entry in Path("/proc").iterdir():
         try:
-            command = (entry / "cmdline").read_bytes().split(b"\0")
-            if BENCHMARK.encode() not in command or not command[0].endswith(b"python3"):
+            command = (entry / "cmdline").read_bytes()
+            if program.word.encode() not in command.split(b"\0") or not command.split(b"\0")[0].endswith(b"python3"):
                 continue
-            environment = (entry / "environ").read_bytes().decode()
+            environment = "\0" + (entry / "environ").read_bytes().decode()
             groups = (entry / "cgroup").read_text("utf-8")
         except (OSError, ValueError):
             continue
-        rank = re.search(r"OMPI_COMM_WORLD_RANK=(\d+)", environment)
-        if rank and pods in groups and f"GATE_SERVICE={group}-ranks\0" in environment:
+        rank = re.search(program.rank, environment)
+        of_group = program.of_group in command.decode() + environment
+        if rank and of_group and pods in groups and f"GATE_SERVICE={group}-ranks\0" in environment:
             yield int(rank[1]), int(entry.name)
 
 

@@ -241,6 +241,32 @@ def test_metrics_are_served(ctl: LocalCluster, stack: GateStack) -> None:
 
 
 @pytest.mark.soak
+def test_a_late_node_is_opened_alone_where_the_others_are_busy_and_that_is_wished(stack: GateStack) -> None:
+    stack.write(nodes=2, wait=False, keep=True, single_node_ok=True)
+    done = stack.up()
+    assert done.returncode == 0, done.stdout
+    assert "partner" in record(stack, "n2"), "the wish is about late nodes: nothing is measured again for it"
+    for name in ("n0", "n1"):
+        container = {"name": "job", "image": "localhost/gpufabric/pause:1"}
+        spec = {"nodeName": name, "containers": [container], "terminationGracePeriodSeconds": 1}
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"job-on-{name}"}, "spec": spec}
+        stack.api.create(path("pods", namespace="default"), body)
+    try:
+        stack.api.merge_patch(path("nodes", "n2"), {"metadata": {"annotations": {ANNOTATION_VALIDATION: None}}})
+
+        def alone() -> bool:
+            found = stack.api.get(path("nodes", "n2"))["metadata"]["annotations"].get(ANNOTATION_VALIDATION)
+            return found is not None and json.loads(found).get("rests_on") == "single node"
+
+        wait_until("n2 to be measured alone", alone, PATIENCE_S)
+        await_labels(stack, n0="pass", n1="pass", n2="pass")
+        assert any("measured alone: no idle partner is there" in text for text in events(stack, "n2"))
+    finally:
+        for name in ("n0", "n1"):
+            stack.api.delete(path("pods", f"job-on-{name}", namespace="default"))
+
+
+@pytest.mark.soak
 def test_another_up_and_the_controller_do_not_fight(stack: GateStack) -> None:
     stack.write(nodes=3, keep=True, run=2)
     done = stack.up()

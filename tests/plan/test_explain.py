@@ -31,16 +31,25 @@ def test_eight_h100_on_infiniband() -> None:
         "8 GPUs, 18 NVLinks per GPU, at most 0 uncorrected ECC errors, XIDs of the last 7200 s, 8 adapters, "
         "400 Gbit/s per port, shared memory of 1024 MiB, interface eth0"
     )
+    assert lines["image of the ranks"] == (
+        "ghcr.io/acme/gate:1.2",
+        "what was validated is the fabric, not the image of your jobs",
+    )
+    inside, source = lines["inside a node"]
+    assert inside == "all_reduce of 8 GiB among 8 GPUs of one node, at most 120 s, at least 324 GB/s"
+    assert source.startswith("from the baseline table: derived, NVLink 4 in one node")
     assert lines["measurement"][0] == "all_reduce up to 8 GiB over 16 ranks (backend nccl)"
     assert lines["floor"][0] == "300 GB/s bus bandwidth"
     assert lines["floor"][1].startswith("from the baseline table: derived, ")
     assert lines["transport"][0] == r"a line matching /Using network (IB|IBext_v\d+)/"
     assert lines["admission"][0] == "jobs run only on nodes labelled gpufabric.dev/validated=pass"
-    assert lines["deadlines"][0] == "nodes 900 s, start 900 s, benchmark 600 s; pulumi up gives up after 3750 s"
+    assert lines["deadlines"][0] == "nodes 900 s, start 900 s, benchmark 600 s; pulumi up gives up after 3870 s"
     job = plan_of(H100).groups[0].gate.gate.names.coordinator_job
     assert lines["created"] == (f"namespace gpufabric-dev-train with the gate's Job {job}", "run 1")
     assert "stand-in" not in lines, "nothing stands in for a GPU here"
     assert "between deployments" not in lines
+    assert "single nodes" not in lines
+    assert "single nodes" in said(changed(H100, validation__keep=True, validation__single_node_ok=True))
     kept = said(changed(H100, validation__keep=True))["between deployments"][0]
     assert kept == "the controller train-controller closes nodes that are not Ready and validates those that come later"
 
@@ -61,6 +70,10 @@ def test_cpus_say_that_they_stand_in() -> None:
     assert lines["health limits"][0] == "interface eth0"
     assert lines["measurement"][0] == "all_reduce up to 64 MiB over 2 ranks (backend mpi)"
     assert lines["floor"] == ("0.1 GB/s bus bandwidth", "given in the spec")
+    assert lines["inside a node"] == (
+        "all_reduce of 1 MiB among 2 CPU processes of one node over loopback, at most 60 s",
+        "no floor is known: complete, and every sum right",
+    )
     assert lines["stand-in"][0].startswith("CPU processes over TCP stand in for GPUs")
 
 

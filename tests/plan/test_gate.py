@@ -290,7 +290,11 @@ def test_a_gate_alone_speaks_of_its_own_keys() -> None:
     raw = {"node_group": {**H100["node_groups"][0], "accelerators": "H1OO:8"}, "validation": {"backend": "torch"}}
     with pytest.raises(SpecError) as caught:
         resolve_gate(GateSpec.parse(raw), "dev")
-    assert [problem.path for problem in caught.value.problems] == ["node_group.accelerators", "validation.image"]
+    assert [problem.path for problem in caught.value.problems] == [
+        "node_group.accelerators",
+        "validation.image",
+        "validation.rank_image",
+    ]
 
 
 def test_a_gate_in_a_given_namespace() -> None:

@@ -144,7 +144,9 @@ def _parts_of(group: GroupPlan, profile: PodProfile) -> GateParts:
         profile=profile,
         benchmark=Benchmark(
             backend=expected.backend,
+            base="all_reduce_perf",
             command="all_reduce_perf",
+            on_gpus=True,
             ranks_per_node=expected.ranks_per_node,
             min_bytes=expected.min_bytes,
             max_bytes=expected.max_bytes,

@@ -445,9 +445,48 @@ ACROSS: Cases = {
     ),
     "nccl without GPUs": (
         changed(CPU, validation__backend="nccl"),
-        f"validation.backend: nccl needs GPUs; {GROUP} has accelerators: cpu; write mpi",
+        f"validation.backend: nccl needs GPUs; {GROUP} has accelerators: cpu; write mpi, or torch",
     ),
-    "torch": (gate(backend="torch"), "validation.backend: torch is not built yet; write nccl, or mpi for nodes without GPUs"),
+    "torch in the gate's own image": (
+        gate(backend="torch"),
+        (
+            "validation.rank_image: missing: the torch backend measures in the image that your jobs run in; "
+            "name that image, with its tag or digest"
+        ),
+    ),
+    "torch on CPUs for the best tier": (
+        changed(
+            CPU,
+            group__network_tier="best",
+            group__fabric="infiniband",
+            validation__backend="torch",
+            validation__rank_image="ghcr.io/acme/train:7",
+        ),
+        (
+            "validation.backend: torch without GPUs (gloo) measures TCP between CPUs and proves nothing about infiniband "
+            f"({GROUP}.network_tier: best); write nccl, or network_tier: standard for the group"
+        ),
+    ),
+    "a node alone, and nobody keeps the gate": (
+        gate(single_node_ok=True),
+        (
+            "validation.single_node_ok: it says what the controller may do, and no controller is kept; "
+            "write keep: true too, or leave it out"
+        ),
+    ),
+    "a node of one GPU alone": (
+        changed(
+            H100,
+            group__accelerators="H100:1",
+            validation__floor_gbytes_per_s=10,
+            validation__single_node_ok=True,
+            validation__keep=True,
+        ),
+        (
+            f"validation.single_node_ok: nothing is measured inside a node of {GROUP}: one GPU has nobody in its node "
+            "to sum with; leave it out"
+        ),
+    ),
     "no baseline": (
         group(accelerators="H100:4"),
         (
@@ -581,7 +620,7 @@ TOGETHER: Cases = {
     "nccl without GPUs and without floor": (
         changed(CPU, validation__backend="nccl", validation__floor_gbytes_per_s=GONE),
         [
-            f"validation.backend: nccl needs GPUs; {GROUP} has accelerators: cpu; write mpi",
+            f"validation.backend: nccl needs GPUs; {GROUP} has accelerators: cpu; write mpi, or torch",
             (
                 f"validation.floor_gbytes_per_s: no baseline is known for 2 nodes of cpu on ethernet ({GROUP}); "
                 "write the least all_reduce bus bandwidth that you accept, in GB/s"

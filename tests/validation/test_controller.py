@@ -18,14 +18,18 @@ from gpufabric.validation.api import Api, ApiError
 from gpufabric.validation.controller import Controller, StartAnewError, keep, main
 from gpufabric.validation.controller_lease import DURATION_SECONDS, Lease
 from gpufabric.validation.controller_metrics import Metrics, serve
+from gpufabric.validation.inside import expectation
 from gpufabric.validation.judge import judge
-from gpufabric.validation.measurement import Measurement
+from gpufabric.validation.measurement import InsideResult, Measurement
 from gpufabric.validation.ranks import Pace
 from tests.validation.fake_api import JOB_LABEL, NAMESPACE, Cluster
 from tests.validation.printer import Sheet, healthy
 from tests.validation.samples import GATE
 from tests.validation.test_health import WISH
 from tests.validation.test_health_gate import BAD
+from tests.validation.test_inside import FAST
+from tests.validation.test_inside import SLOW as LAME
+from tests.validation.test_inside import WISH as INSIDE
 
 QUICK = Pace(poll=0.01, nodes=0.0, log=0.0, create_grace=0.1, judge_grace=0.15, removal=2.0, overtime=0.1, health_grace=0.05)
 GOOD, SLOW = healthy(), healthy(busbw=0.0068)
@@ -49,6 +53,7 @@ class Kubelets:
         self.crash = False
         self.sick = ""
         self.slow_with = ""
+        self.inside: Sheet | None = None
         self.ran: list[tuple[str, ...]] = []
         self.seen: set[str] = set()
         cluster.kubelet = self
@@ -63,6 +68,10 @@ class Kubelets:
                 self.ran.append(tuple(names))
             sheet = SLOW if self.slow_with in names else self.sheet
             text = judge(sheet.text(), WANTED, exit_code=0).to_json()
+            if self.inside is not None:
+                found = judge(self.inside.text(), expectation(INSIDE, "mpi", "all_reduce"), exit_code=0)
+                result = InsideResult(found.outcome, found.reason, found.cause, found.busbw_gbytes_per_s)
+                text = replace(found, inside=result).to_json()
             judged = {"running": {}} if self.hold or self.crash else ended(0, text)
             for index, node in enumerate(names):
                 rank = ended(137) if self.crash and index == 1 else {"running": {}}
@@ -743,3 +752,48 @@ def use(method: str, path: str) -> tuple[str, str, bool]:
     listed = names[-1] == resource and resource != "log"
     verb = {"GET": "list" if listed else "get", "POST": "create", "PATCH": "patch", "DELETE": "delete"}[method]
     return verb, "pods/log" if resource == "log" else resource, "namespaces" in names
+
+
+# --- a node alone (single_node_ok) ---
+
+ALONE = {**GATE, "inside": INSIDE.to_dict(), "single_node_ok": True}
+
+
+def busy(kept: Kept, *names: str) -> None:
+    for name in names:
+        pod = {"metadata": {"namespace": "jobs", "labels": {JOB_LABEL: "user"}}, "status": {"phase": "Running"}}
+        kept.cluster.put(f"/api/v1/namespaces/jobs/pods/job-{name}", {**pod, "spec": {"nodeName": name}})
+
+
+@pytest.mark.parametrize(("sheet", "label"), [(FAST, "pass"), (LAME, "fail")])
+def test_a_late_node_is_opened_alone_and_its_annotation_says_so(sheet: Sheet, label: str) -> None:
+    kept = Kept(ALONE)
+    try:
+        kept.kubelets.inside = sheet
+        busy(kept, "n0", "n1")
+        kept.cluster.node("n2", boot_id="boot-3")
+        kept.look()
+        kept.settle()
+        assert kept.kubelets.ran == [("n2",)]
+        assert kept.label("n2") == label
+        record = json.loads(kept.note("n2")[contract.ANNOTATION_VALIDATION])
+        assert record["rests_on"] == "single node"
+        assert record["boot_id"] == "boot-3"
+        assert "partner" not in record
+        if label == "pass":
+            assert (record["busbw_gbytes_per_s"], record["floor_busbw_gbytes_per_s"]) == (0.361, 0.324)
+        assert any("measured alone: no idle partner is there" in text for text in kept.said())
+        assert 'kind="node",outcome="' + label in kept.metrics.text()
+    finally:
+        kept.cluster.close()
+
+
+def test_without_the_wish_it_waits_for_a_partner() -> None:
+    kept = Kept({**ALONE, "single_node_ok": False})
+    try:
+        busy(kept, "n0", "n1")
+        kept.cluster.node("n2", boot_id="boot-3")
+        kept.look(3)
+        assert (kept.kubelets.ran, kept.label("n2")) == ([], None)
+    finally:
+        kept.cluster.close()

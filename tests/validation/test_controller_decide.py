@@ -291,3 +291,34 @@ def after(state: State, actions: list[Action]) -> State:
             case Measure(names, _) if state.name in names:
                 state = replace(state, running=True)
     return state
+
+
+ALONE = replace(TWO, single_node_ok=True)
+BY_ITSELF = replace(PASSED, alone=True)
+
+
+def test_a_late_node_is_measured_alone_only_where_that_is_wished_and_no_partner_is_idle() -> None:
+    busy = [good("a", busy=True), good("b", running=True)]
+    assert decide([*busy, new("c")], NOW, TWO) == [Pend("c", NO_PARTNER), Reserve(1)]
+    assert decide([*busy, new("c")], NOW, ALONE) == [Measure(("c",), alone=True)]
+    assert decide([good("a"), good("b"), new("c")], NOW, ALONE) == [pair("c", "a")], "a partner is better"
+    assert decide([*busy, new("c", busy=True)], NOW, ALONE) == [Pend("c", BUSY, words.WHY_BUSY)]
+
+
+def test_nobody_is_opened_alone_where_nobody_is_known_good() -> None:
+    """Then the whole group is measured, once it is there."""
+    actions = decide([new("a")], NOW, ALONE)
+    assert [type(each) for each in actions] == [Pend]
+    assert decide([new("a"), new("b")], NOW, ALONE) == [Measure(("a", "b"))]
+
+
+def test_a_node_that_was_opened_alone_is_no_partner() -> None:
+    states = [good("a", busy=True), good("b", record=BY_ITSELF), new("c")]
+    assert decide(states, NOW, TWO) == [Pend("c", NO_PARTNER), Reserve(1)]
+    assert decide(states, NOW, ALONE) == [Measure(("c",), alone=True)]
+
+
+def test_nodes_alone_are_no_more_at_a_time_than_pairs() -> None:
+    states = [good("a", busy=True), *(new(f"n{number}") for number in range(MOST_RUNS + 2))]
+    measured = [each for each in decide(states, NOW, ALONE) if isinstance(each, Measure)]
+    assert len(measured) == MOST_RUNS

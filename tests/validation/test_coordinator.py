@@ -161,6 +161,7 @@ def test_pass(run: Run) -> None:
             "findings",
             "pairs",
             "health",
+            "inside",
         ),
     }
     assert (verdict["outcome"], verdict["nodes"], verdict["size_bytes"]) == ("pass", ["n0", "n1"], 1 << 24)

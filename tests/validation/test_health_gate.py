@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from gpufabric.validation import contract, sidecar
+from gpufabric.validation import contract
+from gpufabric.validation.files import write_whole
 from gpufabric.validation.health import Watch, examine
 from gpufabric.validation.health_report import Report
 from gpufabric.validation.measurement import Measurement, parse
@@ -102,7 +103,7 @@ def test_nobody_is_let_in_before_the_readings_are_there(pods: Callable[[int], Po
     (first.folder / "done").touch()
     until((first.box.shared / "authorized_keys").exists)
     (first.box.shared / "output").write_text(healthy().text())
-    sidecar.write_whole(first.box.shared / "exit-code", "0\n")
+    write_whole(first.box.shared / "exit-code", "0\n")
     assert first.box.join() == 0
     found = first.box.message()
     assert found.outcome == "pass"
@@ -125,8 +126,8 @@ def test_a_sick_node_says_so_at_once_and_lets_nobody_in(pods: Callable[[int], Po
 
 def test_a_rank_that_fails_before_its_readings_is_judged_as_before(pods: Callable[[int], Pod]) -> None:
     pod = pods(0)
-    sidecar.write_whole(pod.box.shared / "error", "the image has no sshd (package openssh-server)\n")
-    sidecar.write_whole(pod.box.shared / "exit-code", "70\n")
+    write_whole(pod.box.shared / "error", "the image has no sshd (package openssh-server)\n")
+    write_whole(pod.box.shared / "exit-code", "70\n")
     assert pod.box.join() == 0
     assert pod.box.message().reason == "the image has no sshd (package openssh-server) (exit code 70)"
 

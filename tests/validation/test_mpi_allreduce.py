@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from gpufabric.validation import mpi_allreduce, table
+from gpufabric.validation import mpi_allreduce, sweep, table
 from gpufabric.validation.contract import Expectation
 from gpufabric.validation.judge import judge
-from gpufabric.validation.mpi_allreduce import Options, Ranks
+from gpufabric.validation.mpi_allreduce import CPU, ArraySide
+from gpufabric.validation.sweep import Options, Ranks
 
 SMALL = Options(1024, 65536, 4, iterations=3, warmup=2, seconds_per_size=1.0)
 WANTED = Expectation("mpi", "all_reduce", 3, 1, 1024, 65536, 4, 1e-6, "a test")
@@ -50,7 +51,10 @@ class Player:
 
     def __post_init__(self) -> None:
         self.size = self.room.size
-        self.calls = 0
+        self.calls, self.device = 0, CPU
+
+    def side(self, count: int, *, in_place: bool) -> ArraySide:
+        return ArraySide(self.all_reduce, self.rank, self.size, count, in_place=in_place)
 
     def barrier(self) -> None:
         self.room.exchange(self.rank, None)
@@ -78,7 +82,7 @@ def play(size: int, options: Options, damage: Damage = lambda *_: None) -> list[
 
     def one(rank: int) -> None:
         player: Ranks = Player(room, rank)
-        codes[rank] = mpi_allreduce.benchmark(player, options)
+        codes[rank] = sweep.benchmark(player, options, mpi_allreduce.NAME)
 
     threads = [threading.Thread(target=one, args=(rank,)) for rank in range(size)]
     for thread in threads:
@@ -133,20 +137,20 @@ def test_a_slow_link_costs_iterations_but_no_size(capfd: pytest.CaptureFixture[s
 
     play(2, replace(SMALL, iterations=1000, seconds_per_size=1e-9), damage)
     capfd.readouterr()
-    assert [calls.count(size // 4) for size in (1024, 4096, 16384, 65536)] == [4, 4, 4, 4]
+    assert [calls.count(size // 4) for size in (1024, 4096, 16384, 65536)] == [5, 5, 5, 5]
 
 
 def test_data_differs_by_rank_and_index_and_sums_are_exact() -> None:
-    assert len({tuple(mpi_allreduce.pattern(rank)) for rank in range(16)}) == 16
+    assert len({tuple(sweep.pattern(rank)) for rank in range(16)}) == 16
     for size in (2, 3, 64):
-        wanted = [sum(map(int, column)) for column in zip(*map(mpi_allreduce.pattern, range(size)), strict=True)]
-        assert [int(value) for value in mpi_allreduce.sums(size)] == wanted
+        wanted = [sum(map(int, column)) for column in zip(*map(sweep.pattern, range(size)), strict=True)]
+        assert [int(value) for value in sweep.sums(size)] == wanted
         assert max(wanted) < 1 << 24
 
 
 @pytest.mark.parametrize("count", [1, 1020, 1021, 1022, 70_000])
 def test_every_wrong_element_is_counted(count: int) -> None:
-    right = mpi_allreduce.sums(2)
+    right = sweep.sums(2)
     data = mpi_allreduce.filled(right, count)
     assert len(data) == count
     assert mpi_allreduce.wrong_elements(data, right) == 0
@@ -181,7 +185,7 @@ def test_usage(arguments: list[str], says: str, capsys: pytest.CaptureFixture[st
 def test_sizes() -> None:
     options = mpi_allreduce.options(["-b", "8", "-e", "2G", "-f", "2"])
     assert (options.min_bytes, options.max_bytes) == (8, 2 << 30)
-    assert mpi_allreduce.size_of("3m") == 3 << 20
+    assert sweep.size_of("3m") == 3 << 20
 
 
 @functools.cache

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "components/gpufabric/validation/rank.sh"
+FOLDER = Path(__file__).parents[2] / "components/gpufabric/validation"
+SCRIPT = FOLDER / "rank.sh"
 SHELL = shutil.which("dash") or "/bin/sh"
 TOOLS = ("date", "sleep", "mkdir", "rm", "cp", "mv", "cat", "tail", "cut", "sed", "env", "timeout", "touch")
 
@@ -60,6 +61,8 @@ class Pod:
         text = SCRIPT.read_text().replace(":/usr/local/sbin:/usr/sbin:/sbin", "")
         assert text != SCRIPT.read_text()
         (root / "rank.sh").write_text(text)
+        for part in ("rank_ssh.sh", "rank_torch.sh"):
+            shutil.copy(FOLDER / part, root)
         self.process: subprocess.Popen[str] | None = None
 
     def fake(self, name: str, text: str) -> None:
@@ -104,12 +107,14 @@ def pod(tmp_path: Path) -> Iterator[Pod]:
     made.end()
 
 
-def test_the_script_is_posix() -> None:
-    subprocess.run([SHELL, "-n", str(SCRIPT)], check=True)
+@pytest.mark.parametrize("name", ["rank.sh", "rank_ssh.sh", "rank_torch.sh"])
+def test_the_script_is_posix(name: str) -> None:
+    script = FOLDER / name
+    subprocess.run([SHELL, "-n", str(script)], check=True)
     checker = shutil.which("shellcheck")
     if checker:
-        subprocess.run([checker, "-s", "sh", str(SCRIPT)], check=True)
-    assert not [line for line in SCRIPT.read_text().splitlines() if "[[" in line or line.startswith("function ")]
+        subprocess.run([checker, "-s", "sh", str(script)], check=True)
+    assert not [line for line in script.read_text().splitlines() if "[[" in line or line.startswith("function ")]
 
 
 def test_rank_0_runs_the_benchmark(pod: Pod) -> None:
@@ -268,3 +273,177 @@ def test_term(tmp_path: Path, index: int, code: int) -> None:
         assert pod.text("shared/exit-code") == ""
     finally:
         pod.end()
+
+
+# --- stage 1: the ranks of this node among themselves ---
+
+INSIDE = {
+    "GATE_INSIDE": "python3 -m gpufabric.validation.mpi_allreduce -b 1024 -e 4096",
+    "GATE_INSIDE_RANKS": "2",
+    "GATE_INSIDE_SECONDS": "1",
+}
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_every_index_first_runs_its_own_ranks(tmp_path: Path, index: int) -> None:
+    pod = Pod(tmp_path / "pod", index=index, **INSIDE)
+    pod.fake("mpirun", 'echo "$*" >>"$GATE_ROOT/mpirun.args"; echo "# a row"')
+    if index == 0:
+        pod.authorize()
+    pod.run()
+    first, *more = pod.text("mpirun.args").splitlines()
+    assert "-np 2 --host localhost:2 " in first
+    assert first.endswith(INSIDE["GATE_INSIDE"])
+    assert len(more) == (1 if index == 0 else 0), "no network run before the key is there"
+    assert pod.text("shared/inside/output") == "# a row"
+    assert pod.text("shared/inside/exit-code") == "0"
+    assert pod.text("shared/inside/error") == ""
+
+
+def test_a_node_that_is_wrong_inside_waits_to_be_let_in(pod: Pod) -> None:
+    pod.environment |= INSIDE
+    pod.fake("mpirun", "echo half; exit 7")
+    assert pod.run() == 71
+    assert pod.text("shared/inside/exit-code") == "7"
+    failed(pod, 71, "the public key of rank 0 did not come within 2 s")  # its own time, and that of the others' stage 1
+
+
+def test_a_hang_inside_is_stopped_in_its_time(pod: Pod) -> None:
+    pod.environment |= INSIDE
+    pod.fake("mpirun", "exec sleep 30")
+    pod.run()
+    assert pod.text("shared/inside/exit-code") == "124"
+    assert pod.text("shared/inside/error") == "the benchmark inside the node did not end within 1 s and was stopped"
+
+
+def test_a_benchmark_that_is_missing_is_said_by_stage_1(pod: Pod) -> None:
+    pod.environment |= {**INSIDE, "GATE_INSIDE": "/opt/all_reduce_perf -b 8"}
+    pod.run()
+    assert pod.text("shared/inside/exit-code") == "70"
+    assert pod.text("shared/inside/error") == "the image has no /opt/all_reduce_perf (the benchmark)"
+
+
+@pytest.mark.parametrize("code", [0, 9])
+def test_alone_there_is_nothing_after_stage_1(pod: Pod, code: int) -> None:
+    pod.environment |= {**INSIDE, "GATE_ALONE": "1"}
+    pod.fake("mpirun", f"exit {code}")
+    assert pod.run() == code
+    assert pod.text("shared/inside/exit-code") == pod.text("shared/exit-code") == str(code)
+    assert pod.text("sshd.args") == ""
+
+
+@pytest.mark.parametrize("name", ["GATE_INSIDE_RANKS", "GATE_INSIDE_SECONDS"])
+def test_stage_1_needs_its_numbers(pod: Pod, name: str) -> None:
+    pod.environment |= {**INSIDE, name: "x"}
+    assert pod.run() == 74
+    assert f"{name} is 'x', not a whole number above 0" in pod.text("shared/error")
+
+
+# --- torch: no ssh, every node starts its own ranks ---
+
+TORCH = {
+    "GATE_BACKEND": "torch",
+    "GATE_BENCHMARK": "python3 -m gpufabric.validation.torch_launch --device cpu -b 1024 -e 4096",
+}
+PYTHON = """case "$*" in
+*--check*) exit 0 ;;
+*torch_launch*) echo "$*" >>"$GATE_ROOT/launch.args"; {} ;;
+esac"""
+
+
+def torch_pod(root: Path, index: int = 0, launch: str = 'echo "# a row"', more: dict[str, str] | None = None) -> Pod:
+    pod = Pod(root, index=index, **TORCH, **(more or {}))
+    for name in ("sshd", "ssh", "ssh-keygen", "mpirun"):
+        (pod.bin / name).unlink()
+    (pod.bin / "head").symlink_to(str(shutil.which("head")))
+    pod.fake("python3", PYTHON.format(launch))
+    (pod.shared / "let-in").touch()
+    return pod
+
+
+def leaves(reason: str, code: int) -> str:
+    """A launch that gives a reason in its file, which is its last argument."""
+    return f'for last in "$@"; do :; done; echo "{reason}" >"$last"; exit {code}'
+
+
+def test_torch_needs_neither_ssh_nor_mpi(tmp_path: Path) -> None:
+    pod = torch_pod(tmp_path / "pod")
+    assert pod.run() == 0, pod.output
+    assert pod.text("shared/output") == "# a row"
+    assert pod.text("shared/exit-code") == "0"
+    assert pod.text("launch.args") == f"{TORCH['GATE_BENCHMARK'].removeprefix('python3 ')} --reason {pod.shared}/reason"
+
+
+def test_torch_runs_the_nodes_own_ranks_first(tmp_path: Path) -> None:
+    pod = torch_pod(tmp_path / "pod", more={**INSIDE, "GATE_INSIDE": TORCH["GATE_BENCHMARK"]})
+    assert pod.run() == 0, pod.output
+    inside, group = pod.text("launch.args").splitlines()
+    assert inside.endswith(f"--inside --reason {pod.shared}/reason")
+    assert "--inside" not in group
+    assert pod.text("shared/inside/exit-code") == "0"
+
+
+def test_a_reason_from_inside_reaches_the_judge(tmp_path: Path) -> None:
+    pod = torch_pod(
+        tmp_path / "pod", launch=leaves("rank 1 was killed", 75), more={**INSIDE, "GATE_INSIDE": "python3 torch_launch"}
+    )
+    assert pod.run() == 75
+    assert pod.text("shared/inside/error") == "rank 1 was killed"
+    assert pod.text("shared/inside/exit-code") == "75"
+
+
+def test_nobody_begins_before_the_judge_lets_them_in(tmp_path: Path) -> None:
+    pod = torch_pod(tmp_path / "pod")
+    (pod.shared / "let-in").unlink()
+    assert pod.run() == 71
+    failed(pod, 71, "the judge beside this rank did not let it in within 1 s")
+    assert pod.text("launch.args") == ""
+
+
+@pytest.mark.parametrize(
+    ("fake", "says"),
+    [
+        (
+            'case "$*" in *sys.version_info*) exit 1 ;; --version) echo Python 3.8.10 ;; esac',
+            "the image has Python 3.8.10; the torch",
+        ),
+        (
+            f'case "$*" in *--check*) {leaves("the image has no torch for its python3", 70)} ;; esac',
+            "the image has no torch for its",
+        ),
+        (
+            'case "$*" in *--check*) echo "Trace"; echo "TypeError: bad"; exit 1 ;; esac',
+            "cannot run the benchmark: TypeError: bad",
+        ),
+    ],
+    ids=["an old Python", "no torch", "a Python that cannot read it"],
+)
+def test_an_image_that_cannot_run_torch_is_told_before_anything_else(tmp_path: Path, fake: str, says: str) -> None:
+    pod = torch_pod(tmp_path / "pod")
+    pod.fake("python3", fake)
+    assert pod.run() == 70
+    failed(pod, 70, says)
+
+
+def test_an_image_without_python(tmp_path: Path) -> None:
+    pod = torch_pod(tmp_path / "pod")
+    (pod.bin / "python3").unlink()
+    assert pod.run() == 70
+    failed(pod, 70, "the image has no python3")
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_rank_that_died_is_told_by_its_own_node(tmp_path: Path, index: int) -> None:
+    pod = torch_pod(tmp_path / "pod", index=index, launch=leaves("rank 3 was killed by signal 9 (Killed)", 75))
+    assert pod.run() == 75
+    assert pod.text("shared/error") == "rank 3 was killed by signal 9 (Killed)"
+    assert pod.text("shared/exit-code") == ("75" if index == 0 else "")
+    if index:
+        assert pod.text("message") == "rank 3 was killed by signal 9 (Killed)", "which the coordinator reads"
+
+
+@pytest.mark.parametrize(("index", "code"), [(0, 1), (1, 0)])
+def test_wrong_sums_are_told_by_index_0_alone(tmp_path: Path, index: int, code: int) -> None:
+    pod = torch_pod(tmp_path / "pod", index=index, launch="exit 1")
+    assert pod.run() == code
+    assert pod.text("shared/error") == ""

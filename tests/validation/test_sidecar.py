@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gpufabric.validation import measurement, sidecar
+from gpufabric.validation import files, measurement, sidecar
+from gpufabric.validation.files import write_whole
 from tests.validation.printer import healthy
 from tests.validation.samples import GATE
 
@@ -117,7 +118,7 @@ def test_key_goes_round_and_the_output_is_judged(
     (first.shared / "output").write_text(text[:700])
     until(lambda: "Rank  1" in capfd.readouterr().out)
     (first.shared / "output").write_text(text)
-    sidecar.write_whole(first.shared / "exit-code", "0\n")
+    write_whole(first.shared / "exit-code", "0\n")
     assert first.join() == 0
     assert first.message().outcome == "pass"
     assert first.message().ranks == 2
@@ -134,8 +135,8 @@ def _at(url: str, of: Callable[..., sidecar.Place]) -> Callable[..., sidecar.Pla
 
 
 def test_what_rank_sh_reported_is_the_reason(first: Box) -> None:
-    sidecar.write_whole(first.shared / "error", "the image has no mpirun (Open MPI)\n")
-    sidecar.write_whole(first.shared / "exit-code", "70\n")
+    write_whole(first.shared / "error", "the image has no mpirun (Open MPI)\n")
+    write_whole(first.shared / "exit-code", "70\n")
     assert first.join() == 0
     assert first.message().outcome == "unknown"
     assert first.message().reason == "the image has no mpirun (Open MPI) (exit code 70)"
@@ -146,7 +147,7 @@ def test_a_pair_is_judged_by_its_own_number_of_ranks(tmp_path: Path, expected: s
     box = Box(tmp_path / "0", 0, free_port())
     box.environment["GATE_RANKS"] = expected
     (box.shared / "output").write_text(healthy(ranks=2).text())
-    sidecar.write_whole(box.shared / "exit-code", "0\n")
+    write_whole(box.shared / "exit-code", "0\n")
     box.start()
     assert box.join() == 0
     assert box.message().outcome == outcome
@@ -181,7 +182,7 @@ def test_wrong_sums_fail_even_when_stopped(tmp_path: Path) -> None:
 def test_broken_plan_and_broken_environment(tmp_path: Path) -> None:
     box = Box(tmp_path / "0", 0, free_port())
     (tmp_path / "0" / "plan" / "gate.json").write_text("{}")
-    sidecar.write_whole(box.shared / "exit-code", "0\n")
+    write_whole(box.shared / "exit-code", "0\n")
     box.start()
     box.join()
     assert "cannot read the plan" in box.message().reason
@@ -231,15 +232,15 @@ def test_public_keys(text: str) -> None:
 
 
 def test_long_outputs_keep_their_beginning_and_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sidecar, "_HEAD_BYTES", 600)
-    monkeypatch.setattr(sidecar, "_TAIL_BYTES", 3000)
+    monkeypatch.setattr(files, "_HEAD_BYTES", 600)
+    monkeypatch.setattr(files, "TAIL_BYTES", 3000)
     text = healthy().text()
     noise = "h:1:2 [0] NCCL INFO something\n" * 2000
     path = tmp_path / "output"
     path.write_text(text[:500] + "\n" + noise + text[500:])
-    kept = sidecar.Output(path).text()
+    kept = files.text_of(path)
     assert len(kept) == 3600
     assert kept.startswith(text[:500])
     assert kept.endswith(text[-500:])
-    assert sidecar.Output(tmp_path / "none").text() == ""
+    assert files.text_of(tmp_path / "none") == ""
     assert os.path.lexists(path)

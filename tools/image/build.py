@@ -6,7 +6,7 @@ import subprocess
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tools.errors import ToolError
@@ -22,17 +22,27 @@ APT_SOURCES = (Path("/etc/apt/sources.list.d/debian.sources"), Path("/etc/apt/so
 def ensure_images() -> tuple[Recipe, Recipe]:
     """Build what is missing; returns the gate's and the pause image's recipe, whose archives now exist."""
     gate, pause = read_recipe("gate"), read_recipe("pause")
-    builders: dict[Recipe, Callable[[Recipe, Path], None]] = {gate: _gate_layer, pause: _pause_layer}
+    _ensure({gate: _debian_layer, pause: _pause_layer})
+    return gate, pause
+
+
+def ensure_torch() -> Recipe:
+    """Build the torch image if it is missing; nothing else asks for it."""
+    recipe = read_recipe("torch")
+    _ensure({recipe: _debian_layer})
+    return recipe
+
+
+def _ensure(builders: Mapping[Recipe, Callable[[Recipe, Path], None]]) -> None:
     if all(recipe.archive.exists() for recipe in builders):
-        return gate, pause
+        return
     ensure_packages(IMAGE)
     with locked(cache_folder() / "images", waiting="another image build is running; waiting for it"):
-        for left in gate.archive.parent.glob(".build-*"):
+        for left in (cache_folder() / "images").glob(".build-*"):
             shutil.rmtree(left)  # of a killed build: the lock says that nobody is writing it
         for recipe, make_layer in builders.items():
             if not recipe.archive.exists():
                 _build(recipe, make_layer)
-    return gate, pause
 
 
 def _build(recipe: Recipe, make_layer: Callable[[Recipe, Path], None]) -> None:
@@ -48,12 +58,10 @@ def _build(recipe: Recipe, make_layer: Callable[[Recipe, Path], None]) -> None:
     print(f"image {recipe.reference}: {size_mib} MiB in {time.monotonic() - started:.0f} s", flush=True)
 
 
-def _gate_layer(recipe: Recipe, layer: Path) -> None:
+def _debian_layer(recipe: Recipe, layer: Path) -> None:
     sources = next((path for path in APT_SOURCES if path.exists() and path.read_text().strip()), None)
     if sources is None:
-        raise ToolError(
-            f"the gate image is made of Debian packages and none of {', '.join(map(str, APT_SOURCES))} has a source"
-        )
+        raise ToolError(f"the image is made of Debian packages and none of {', '.join(map(str, APT_SOURCES))} has a source")
     # As root, mmdebstrap mounts proc, sys and parts of dev into what it builds. In a mount namespace of its own, a build that
     # is killed leaves no mount behind, and what it left on disk can be deleted without reaching through one.
     isolated = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc") if os.geteuid() == 0 else ()

@@ -68,13 +68,14 @@ class ValidationArgs(TypedDict):
     image: NotRequired[str]
     """The gate's own image, pinned: Python 3.11; for the ``mpi`` backend also mpirun, mpi4py and sshd. Required."""
     rank_image: NotRequired[str]
-    """Image of the ranks, pinned, for ``nccl`` with sshd. Default: the machine's, or ``image``; ``profile.image`` wins."""
+    """Image of the ranks, pinned: nccl-tests, mpirun and sshd for ``nccl``; that of your jobs for ``torch``, where it is
+    required. Default: the machine's, else ``image``; ``profile.image`` wins."""
     backend: NotRequired[str]
-    """``nccl`` (default): nccl-tests on GPUs. ``mpi``: between CPUs over TCP. ``torch``: not built yet."""
+    """``nccl`` (default): nccl-tests on GPUs. ``mpi``: between CPUs over TCP. ``torch``: in ``rank_image``."""
     floor_gbytes_per_s: NotRequired[float]
     """Least bus bandwidth of the largest message, GB/s (1e9 bytes/s), above 0 and up to 10,000. Default: the baseline table."""
     max_size: NotRequired[str]
-    """Largest message, the one that is judged, 1K to 64G. Default: 8G for ``nccl``, 64M for ``mpi``."""
+    """Largest message, the one that is judged, 1K to 64G. Default: 8G on GPUs, 64M between CPUs."""
     run: NotRequired[int]
     """Raise it to validate again, 1 to 1,000,000; only a raise drains nodes that are busy. Default: 1."""
     wait: NotRequired[bool]
@@ -92,7 +93,7 @@ class ValidationArgs(TypedDict):
     keep: NotRequired[bool]
     """Keep the gate running: nodes that join, reboot or are replaced are validated and opened without an up. Default: false."""
     single_node_ok: NotRequired[bool]
-    """Open a late node after the stage inside a node alone. Default: false. ``true``: not built yet."""
+    """With ``keep``: open a late node by its own measurement alone where no idle partner is there. Default: false."""
     stand_ins: NotRequired[list[str]]
     """What is not the real thing here, at most 10 sentences of 200 characters: every verdict repeats them. Default: none."""
 

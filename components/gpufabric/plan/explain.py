@@ -50,6 +50,14 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
         )
     if gate.gate.health:
         yield from _health(gate.gate.health)
+    yield Line("image of the ranks", gate.gate.image, _promise(expected.backend))
+    if inside := gate.gate.inside:
+        held = f", at least {inside.floor_busbw_gbytes_per_s:g} GB/s" if inside.floor_busbw_gbytes_per_s else ""
+        yield Line(
+            "inside a node",
+            f"{expected.collective} of {_size(inside.max_bytes)} among {inside.what}, at most {inside.seconds} s{held}",
+            inside.floor_source or "no floor is known: complete, and every sum right",
+        )
     yield Line(
         "measurement",
         f"{expected.collective} up to {_size(expected.max_bytes)} over {expected.ranks} ranks (backend {expected.backend})",
@@ -88,6 +96,12 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
             f"the controller {gate.names.controller} closes nodes that are not Ready and validates those that come later",
             "a node that joins or reboots would stay closed until the next pulumi up",
         )
+    if gate.gate.single_node_ok:
+        yield Line(
+            "single nodes",
+            "a late node is opened by its own measurement alone where no idle partner is there",
+            "validation.single_node_ok; its link to the other nodes is then not measured",
+        )
     for stand_in in gate.gate.stand_ins:
         yield Line("stand-in", stand_in, "said in the verdict too")
 
@@ -115,6 +129,12 @@ def _hold(hold: str) -> Line:
             "pods without the profile stay off them too; DaemonSets that they need must tolerate it",
         )
     return Line("hold", "closed nodes are not tainted", "only pods with the profile's admission stay off them")
+
+
+def _promise(backend: str) -> str:
+    if backend == "torch":
+        return "the image of your jobs: what was validated includes it"
+    return "what was validated is the fabric, not the image of your jobs"
 
 
 def _health(wish: Health) -> Iterator[Line]:

@@ -10,6 +10,7 @@ from gpufabric.plan.benchmark import COLLECTIVE, Benchmark
 from gpufabric.plan.deadlines import Deadlines, gate_deadlines
 from gpufabric.plan.fabric import GroupFabric
 from gpufabric.plan.images import rank_image
+from gpufabric.plan.inside import InsideRun
 from gpufabric.plan.merge import Merge
 from gpufabric.plan.model import Floor, GatePlan
 from gpufabric.plan.names import GateNames
@@ -42,11 +43,12 @@ class GateParts:
     validation: ValidationSpec
     groups: Sequence[Mapping[str, str]]
     health: Health | None = None
+    inside: InsideRun | None = None
 
 
 def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
     """Lay out the gate. Pure: the same wish gives the same plan, byte for byte."""
-    deadlines = gate_deadlines(parts.validation, parts.group.nodes)
+    deadlines = gate_deadlines(parts.validation, parts.group.nodes, parts.inside.wish.seconds if parts.inside else 0)
     image = rank_image(parts.fabric, parts.validation)
     draft = contract.Gate(
         stack=stack,
@@ -70,6 +72,8 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
         stand_ins=_stand_ins(parts),
         health=parts.health,
         hold=parts.validation.hold,
+        inside=parts.inside.wish if parts.inside else None,
+        single_node_ok=parts.validation.single_node_ok,
     )
     coordinator = _coordinator_job_spec(parts, names, deadlines)
     # Not the advice of node health: a release that words it anew must not run every passed gate again. Nor what holds for
@@ -113,7 +117,7 @@ def _expectation(parts: GateParts) -> contract.Expectation:
 
 def _stand_ins(parts: GateParts) -> tuple[str, ...]:
     said = tuple(parts.validation.stand_ins)
-    if parts.benchmark.backend == "mpi":
+    if not parts.benchmark.on_gpus:
         return ("CPU processes over TCP stand in for GPUs: this measures the nodes' network, no GPU and no RDMA", *said)
     return said
 
@@ -132,14 +136,7 @@ def _rank_job(parts: GateParts, names: GateNames, deadlines: Deadlines, image: s
         factor=parts.benchmark.factor,
         interface=parts.fabric.interface,
     )
-    of_benchmark = {}
-    if parts.benchmark.command:
-        forwarded = sorted({"NCCL_DEBUG", *parts.profile.fabric.environment})
-        of_benchmark = {
-            contract.ENV_BENCHMARK: parts.benchmark.command,
-            contract.ENV_FORWARD: " ".join(forwarded),
-            "NCCL_DEBUG": "INFO",  # prints the transport that was used; jobs need not
-        }
+    of_stage = {contract.ENV_INSIDE_SECONDS: str(parts.inside.wish.seconds)} if parts.inside else {}
     template = {
         "metadata": {"labels": rank_labels(names)},
         "spec": {
@@ -157,7 +154,7 @@ def _rank_job(parts: GateParts, names: GateNames, deadlines: Deadlines, image: s
                     "image": image,
                     "imagePullPolicy": "IfNotPresent",
                     "command": list(contract.RANK_COMMAND),
-                    "env": _env({**environment, **of_benchmark}),
+                    "env": _env({**environment, **_of_ranks(parts), **of_stage}),
                     "volumeMounts": [_mount("shared"), _mount("key"), _mount("programs")],
                 },
                 {
@@ -165,7 +162,7 @@ def _rank_job(parts: GateParts, names: GateNames, deadlines: Deadlines, image: s
                     "image": parts.validation.image,
                     "imagePullPolicy": "IfNotPresent",
                     "command": list(contract.JUDGE_COMMAND),
-                    "env": _env(environment),
+                    "env": _env({**environment, **of_stage}),
                     "resources": dict(_SMALL),
                     "securityContext": dict(_UNPRIVILEGED),
                     "volumeMounts": [_mount("shared"), _mount("programs"), _mount("plan")],
@@ -195,6 +192,21 @@ def _rank_job(parts: GateParts, names: GateNames, deadlines: Deadlines, image: s
             "template": merge.result,
         },
     }
+
+
+def _of_ranks(parts: GateParts) -> dict[str, str]:
+    """What only the rank container is told: what it runs, and how."""
+    out = {}
+    if parts.benchmark.backend == "torch":
+        out[contract.ENV_BACKEND] = parts.benchmark.backend
+    if parts.benchmark.command:
+        out[contract.ENV_BENCHMARK] = parts.benchmark.command
+    if parts.benchmark.on_gpus:
+        out[contract.ENV_FORWARD] = " ".join(sorted({"NCCL_DEBUG", *parts.profile.fabric.environment}))
+        out["NCCL_DEBUG"] = "INFO"  # prints the transport that was used; jobs need not
+    if parts.inside:
+        out |= {contract.ENV_INSIDE: parts.inside.command, contract.ENV_INSIDE_RANKS: str(parts.inside.wish.ranks)}
+    return out
 
 
 def _coordinator_job_spec(parts: GateParts, names: GateNames, deadlines: Deadlines) -> dict[str, Any]:

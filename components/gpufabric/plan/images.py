@@ -19,6 +19,9 @@ def image_problems(group: NodeGroupSpec, wish: ValidationSpec, path: str) -> lis
     where, of_ranks = "validation.rank_image", wish.rank_image
     if group.profile and group.profile.image:
         where, of_ranks = f"{path}.profile.image", group.profile.image
+    if wish.backend == "torch" and of_ranks is None:
+        reason = "missing: the torch backend measures in the image that your jobs run in"
+        problems.append(Problem(where, reason, "name that image, with its tag or digest"))
     for at, image in (("validation.image", wish.image), (where, of_ranks)):
         if image and (image.endswith(":latest") or (":" not in image.rpartition("/")[2] and "@" not in image)):
             reason = f"{image} is not pinned: what was validated must be what runs again"

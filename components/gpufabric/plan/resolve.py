@@ -7,6 +7,7 @@ from gpufabric.plan.fabric import GroupAccelerators, GroupFabric, group_accelera
 from gpufabric.plan.gate import MOST_ALTERNATIVES, GateParts, alternatives, plan_gate
 from gpufabric.plan.health import health_problems, plan_health
 from gpufabric.plan.images import image_problems
+from gpufabric.plan.inside import kept_problems, plan_inside, single_node_problems
 from gpufabric.plan.model import GroupPlan, StackPlan
 from gpufabric.plan.names import gate_names
 from gpufabric.plan.profile import GPU_TAINT, PodAdmission, PodFabric, PodProfile
@@ -16,7 +17,7 @@ from gpufabric.spec import GateSpec, NodeGroupSpec, Problem, QueueSpec, SpecErro
 
 def resolve(spec: TrainingSpec, stack: str) -> StackPlan:
     """The plan of a stack; raises :class:`SpecError` with every problem of every group."""
-    plans, problems = [], _between_groups(spec.node_groups)
+    plans, problems = [], [*_between_groups(spec.node_groups), *kept_problems(spec.validation)]
     heirs = [group for group in spec.node_groups if group.scheduler is None] if spec.scheduler else []
     if spec.scheduler:
         problems += shared_name_problems(spec.scheduler, len(heirs))
@@ -87,7 +88,7 @@ def resolve_group(
         scheduler_path: where the group's scheduler was said, if not in the group.
     """
     queue_at = scheduler_path or f"{path}.scheduler"
-    problems = [*image_problems(group, validation, path), *_not_built(validation), *queue_problems(group, queue_at)]
+    problems = [*image_problems(group, validation, path), *queue_problems(group, queue_at)]
     try:
         accelerators, fabric = decide_hardware(group, path)
     except SpecError as error:
@@ -96,8 +97,12 @@ def resolve_group(
     floor = decide_floor(group, accelerators, fabric, validation, benchmark, path=path)
     problems += [found for found in (benchmark, floor) if isinstance(found, Problem)]
     problems += health_problems(validation)
-    if isinstance(benchmark, Benchmark) and group.nodes * benchmark.ranks_per_node == 1:
-        problems.append(Problem(f"{path}.nodes", "a single rank has nobody to reduce with", "write 2 or more nodes"))
+    stage = None
+    if isinstance(benchmark, Benchmark):
+        if group.nodes * benchmark.ranks_per_node == 1:
+            problems.append(Problem(f"{path}.nodes", "a single rank has nobody to reduce with", "write 2 or more nodes"))
+        stage = plan_inside(group, accelerators, fabric, validation, benchmark)
+        problems += single_node_problems(group, validation, stage, path)
     if problems or isinstance(benchmark, Problem) or isinstance(floor, Problem):
         raise SpecError(problems)
     profile = pod_profile(group, accelerators, fabric)
@@ -111,6 +116,7 @@ def resolve_group(
         validation=validation,
         groups=[each.node_selector for each in (*all_groups, group)],
         health=plan_health(accelerators, fabric, profile.fabric, validation.health),
+        inside=stage,
     )
     return GroupPlan(
         name=group.name,
@@ -148,13 +154,6 @@ def pod_profile(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: G
     )
     queue = pod_queue(group.name, group.scheduler) if group.scheduler else None
     return PodProfile(pod_fabric, PodAdmission(node_selector=group.node_selector, queue=queue))
-
-
-def _not_built(validation: ValidationSpec) -> list[Problem]:
-    if not validation.single_node_ok:
-        return []
-    reason = "there is no stage inside a node yet, so that nothing would have measured the node"
-    return [Problem("validation.single_node_ok", f"not built yet: {reason}", "leave it out; a late node waits for a partner")]
 
 
 def _between_groups(groups: Sequence[NodeGroupSpec]) -> list[Problem]:

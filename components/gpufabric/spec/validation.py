@@ -44,14 +44,16 @@ class ValidationSpec(Wish):
     image: Image | None = None
     """The gate's own image: Python 3.11 for coordinator and judge; for the ``mpi`` backend also mpirun, mpi4py and sshd."""
     rank_image: Image | None = None
-    """Image of the ranks: nccl-tests, mpirun and sshd for ``nccl``. A group's ``profile.image`` goes before it.
+    """Image of the ranks: nccl-tests, mpirun and sshd for ``nccl``; that of your jobs for ``torch``, where it is required.
+    A group's ``profile.image`` goes before it.
     Default: ``image``."""
     backend: Literal["nccl", "mpi", "torch"] = "nccl"
-    """What measures. ``nccl``: nccl-tests on GPUs. ``mpi``: between CPUs over TCP. ``torch``: in your own image."""
+    """What measures. ``nccl``: nccl-tests on GPUs. ``mpi``: between CPUs over TCP. ``torch``: torch.distributed in
+    ``rank_image``, the image of your jobs: nccl on GPUs, gloo (TCP) between CPUs."""
     floor_gbytes_per_s: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None = None
     """Least bus bandwidth of the largest message, GB/s (1e9 bytes/s). Default: the baseline table; without a row, required."""
     max_size: Annotated[str, AfterValidator(_size)] | None = None
-    """Largest message, the one that is judged. Default 8G for ``nccl``, 64M for ``mpi``."""
+    """Largest message, the one that is judged. Default 8G on GPUs, 64M between CPUs."""
     run: Annotated[WholeNumber, Field(ge=1, le=1_000_000)] = 1
     """Raise it to validate again. Only a raise drains nodes that are busy: their pods are evicted."""
     wait: bool = True
@@ -71,7 +73,8 @@ class ValidationSpec(Wish):
     keep: bool = False
     """Keep the gate running: nodes that join, reboot or are replaced are validated and opened without an ``up``."""
     single_node_ok: bool = False
-    """Open a late node after the stage inside a node alone, without a partner. Not built yet: that stage does not exist."""
+    """With ``keep``: open a late node by stages 0 and 1 alone where no idle partner is there. Its link is then not measured,
+    and its annotation says so."""
     stand_ins: Annotated[list[Sentence], Field(max_length=10)] = Field(default_factory=list)
     """What is not the real thing here, in your own words, at most 10 sentences of 200 characters: every verdict repeats them.
-    Default: none; the ``mpi`` backend says by itself that it measures no GPU."""
+    Default: none; backends without GPUs say so by themselves."""

@@ -22,6 +22,9 @@ LABEL_VALIDATED: Final = "gpufabric.dev/validated"
 """Node label: pass | fail | unknown. Only `pass` opens the node; no label = not validated. Written by the coordinator only."""
 ANNOTATION_VALIDATION: Final = "gpufabric.dev/validation"
 """Node annotation, JSON: outcome, stack, group, busbw_gbytes_per_s, floor_busbw_gbytes_per_s, at, fingerprint, boot_id."""
+RESTS_ON: Final = "rests_on"
+SINGLE_NODE: Final = "single node"
+"""In ANNOTATION_VALIDATION of a node that was opened alone: nothing was measured between it and another one."""
 ANNOTATION_HOLD: Final = "gpufabric.dev/hold"
 """Node annotation, JSON, while a node is kept closed: why, reason, at, boot_id; outcome where it waits to be measured."""
 TAINT_HOLD: Final = "gpufabric.dev/hold"
@@ -159,10 +162,14 @@ class Timeouts:
     benchmark_s: int
     rank_job_s: int
 
-    def of_pair(self) -> "Timeouts":
-        """A pair's: the nodes have the images and ran a rank a moment ago, so that a start, twice in a Job, takes less."""
+    def of_pair(self, inside_s: int = 0) -> "Timeouts":
+        """A pair's: the nodes have the images and ran a rank a moment ago, so that a start, twice in a Job, takes less.
+
+        `inside_s`: the time of stage 1 in these clocks; a pair does without it.
+        """
         start_s = min(self.ranks_start_s, _PAIR_START_SECONDS)
-        return replace(self, ranks_start_s=start_s, rank_job_s=self.rank_job_s - 2 * (self.ranks_start_s - start_s))
+        rank_job_s = self.rank_job_s - 2 * (self.ranks_start_s - start_s) - inside_s
+        return replace(self, ranks_start_s=start_s, rank_job_s=rank_job_s)
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,8 @@ class Controller:
         self.busy_s, self.busy_at, self.busy = busy_s, -math.inf, set[str]()
         self.marks = Marks(api, name, taint=gate.hold == "taint")
         self.runs: list[Run] = []
-        self.wanted = Wanted(gate.nodes, gate.fingerprint, gate.hold == "taint")
+        alone = gate.single_node_ok and gate.inside is not None
+        self.wanted = Wanted(gate.nodes, gate.fingerprint, gate.hold == "taint", alone)
         self.resources = state.device_resources(gate.rank_job)
         self.reservations = Reservations(api, gate, owner, self.resources, priority_class)
         self.doubts: dict[str, Doubt] = {}

@@ -25,11 +25,15 @@ _UNTESTED: Final = (words.WHY_NOT_READY, words.WHY_RESERVED)
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the group should be: nodes asked for, the fingerprint of what is validated, whether closed nodes are tainted."""
+    """What the group should be: nodes asked for, the fingerprint of what is validated, whether closed nodes are tainted.
+
+    `single_node_ok`: whether a node may be opened alone.
+    """
 
     nodes: int
     fingerprint: str
     taint: bool = False
+    single_node_ok: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,10 +77,14 @@ class Clear:
 
 @dataclass(frozen=True)
 class Measure:
-    """Run ranks on these nodes. A pair is the node that needs it and a partner that is known good; `partner` empty: a group."""
+    """Run ranks on these nodes. A pair is the node that needs it and a partner that is known good; `partner` empty: a group.
+
+    `alone`: one node by itself, by the stages inside it (single_node_ok).
+    """
 
     nodes: tuple[str, ...]
     partner: str = ""
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -148,7 +156,7 @@ def _known_good(state: State) -> bool:
 def _measure(members: Sequence[State], needy: Sequence[State], wanted: Wanted) -> Iterator[Action]:
     if not needy:
         return
-    good = [state for state in members if _known_good(state)]
+    good = [state for state in members if _known_good(state) and not state.alone]
     if not good and not any(state.label == "pass" for state in members):
         yield from _whole_group(members, needy, wanted)
         return
@@ -168,6 +176,9 @@ def _measure(members: Sequence[State], needy: Sequence[State], wanted: Wanted) -
             yield Measure((state.name, partner.name), partner.name)
         elif state.doubted:
             yield from _pend(state, f"it failed with {state.doubted}; another node that is known good is waited for")
+        elif wanted.single_node_ok and not free and room > 0:
+            room -= 1
+            yield Measure((state.name,), alone=True)
         else:
             alone += 1
             yield from _pend(

@@ -38,7 +38,7 @@ class Metrics:
                 self.states = tuple(state for state in states if state.member)
 
     def ran(self, kind: str, outcome: str) -> None:
-        """A run ended. `kind`: pair | group; `outcome`: pass | fail | unknown | interrupted."""
+        """A run ended. `kind`: pair | node | group; `outcome`: pass | fail | unknown | interrupted."""
         with self.lock:
             self.runs[kind, outcome] += 1
 

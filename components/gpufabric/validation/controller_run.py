@@ -1,13 +1,16 @@
-"""One measurement of the controller, in a thread of its own: a pair, or the whole group. It labels nothing: it has a result."""
+"""One measurement of the controller, in a thread of its own: a pair, a node alone, or the whole group.
+
+It labels nothing: it has a result.
+"""
 
 import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
-from gpufabric.validation import clock, contract, ending, health_group, nodes
+from gpufabric.validation import alone, clock, contract, ending, nodes
 from gpufabric.validation.api import Api, ApiError, Json
 from gpufabric.validation.controller_decide import Measure
 from gpufabric.validation.ending import Ending, Undecided
@@ -35,7 +38,7 @@ class Run:
 
     @property
     def kind(self) -> str:
-        return "pair" if self.what.partner else "group"
+        return "pair" if self.what.partner else "node" if self.what.alone else "group"
 
     @property
     def done(self) -> bool:
@@ -47,6 +50,8 @@ def gate_of(gate: contract.Gate, what: Measure, slot: int, priority_class: str =
 
     `priority_class`: of a pair's ranks, so that no job is faster than they are.
     """
+    if what.alone:
+        return alone.gate_of(gate, what.nodes[0], f"{gate.names.rank_job}-{LATE}-{slot}")
     if not what.partner:
         return gate
     node, partner = what.nodes
@@ -66,11 +71,9 @@ def start(api: Api, run: Run, owner: Json, pace: Pace) -> None:
         ranks = Ranks(api, run.gate, run.group, say, pace)
         try:
             found = _measure(api, ranks, run, owner, pace)
-            if sick := health_group.findings(
-                ranks.seen.health
-            ):  # names the node; a partner that is sick leaves the other unknown
-                found = ending.with_findings(found, sick)
-            run.ending = replace(found, health=ranks.seen.health if run.gate.health else {})
+            if unfit := ranks.unfit():  # names the node; a partner that is unfit leaves the other unknown
+                found = ending.with_findings(found, unfit)
+            run.ending = ranks.with_stages(found)
         finally:
             try:
                 run.output = ranks.output() if run.kind == "group" else ""

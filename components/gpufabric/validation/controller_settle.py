@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gpufabric.validation import contract, report
+from gpufabric.validation import alone, contract, report
 from gpufabric.validation import controller_contract as words
 from gpufabric.validation import controller_state as state
 from gpufabric.validation.api import Api, Json, path
@@ -52,6 +52,10 @@ def settle(
         _write_verdict(api, gate, run, found)
         return found.outcome
     node = next(name for name in run.what.nodes if name != run.what.partner)
+    if run.what.alone:
+        record = alone.record(_record(run.gate, found, raw[node]))
+        marks.verdict(raw[node], found.label(node), record, f"{_said(found, node)} (measured alone: no idle partner is there)")
+        return found.label(node)
     return _settle_pair(gate, marks, found, node, run.what.partner, raw=raw, doubts=doubts)
 
 
@@ -88,7 +92,7 @@ def _settle_pair(
 def _another(raw: Mapping[str, Json], but: Collection[str]) -> bool:
     """Whether there is a further node that is known good, idle or not."""
     states = [state.of(each, {}, {}) for name, each in raw.items() if name not in but]
-    return any(each.label == "pass" and each.ready and each.proven for each in states)
+    return any(each.label == "pass" and each.ready and each.proven and not each.alone for each in states)
 
 
 def _disturbed(run: Run, raw: Mapping[str, Json], busy: Collection[str]) -> str:

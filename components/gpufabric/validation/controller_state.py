@@ -42,6 +42,11 @@ class State:
         return self.record is not None and self.record.outcome == "pass" and bool(self.boot_id) and self.same_boot
 
     @property
+    def alone(self) -> bool:
+        """It was opened alone, so that its network is not known to be good: no partner for others."""
+        return self.record is not None and self.record.alone
+
+    @property
     def same_boot(self) -> bool:
         return self.record is not None and self.record.boot_id == self.boot_id
 

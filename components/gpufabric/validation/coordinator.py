@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from gpufabric.validation import clock, contract, ending, findings, health_group, idle, leftovers, nodes, report
+from gpufabric.validation import clock, contract, ending, findings, idle, leftovers, nodes, report
 from gpufabric.validation.api import Api, ApiError, Json, path
 from gpufabric.validation.ending import Ending, Stopped, Undecided
 from gpufabric.validation.nodes import Group
@@ -65,8 +65,8 @@ class Coordinator:
         ranks.create(job)
         say(f"rank Job {self.gate.names.rank_job} created")
         found = self._measure_group(ranks, group)
-        if sick := health_group.findings(ranks.seen.health):
-            return ending.with_findings(found, sick)
+        if unfit := ranks.unfit():
+            return ending.with_findings(found, unfit)
         if found.by_a_node and len(group.names) >= contract.LEAST_NODES_FOR_PAIRS:
             return self._who(found, group, job, say)
         if found.measurement is not None:
@@ -110,7 +110,8 @@ class Coordinator:
     def record(self, found: Ending) -> Ending:
         """Labels first, then the ConfigMap. What cannot be recorded is no pass: then the nodes are closed again."""
         output = self.output if self.output is not None else self.ranks.output() if self.ranks else ""
-        found = replace(found, health=self.ranks.seen.health if self.ranks and self.gate.health else {})
+        if self.ranks is not None:
+            found = self.ranks.with_stages(found)
         try:
             self._write(found, output)
         except ApiError as error:

@@ -8,7 +8,7 @@ from gpufabric.validation.api import ApiError
 from gpufabric.validation.findings import Finding, convicted
 from gpufabric.validation.health_report import Report
 from gpufabric.validation.localise import PairResult
-from gpufabric.validation.measurement import Measurement
+from gpufabric.validation.measurement import InsideResult, Measurement
 from gpufabric.validation.words import listed
 
 AGAIN: Final = "then run `pulumi up` again: a gate that did not pass is run anew"
@@ -43,7 +43,8 @@ class Ending:
     """Outcome (pass | fail | unknown | pending | deferred), reason and fix; the measurement and the nodes where there are any.
 
     `findings` and `pairs`: who it is, where the group did not pass. They name nodes and never change the outcome.
-    `health`: node -> what stage 0 found. `by_a_node`: a single node could be the cause, and none is named in the reason.
+    `health`, `inside`: node -> what stages 0 and 1 found. `by_a_node`: a single node could be the cause, and none is named in
+    the reason.
     """
 
     outcome: str
@@ -55,6 +56,7 @@ class Ending:
     findings: tuple[Finding, ...] = ()
     pairs: tuple[PairResult, ...] = ()
     health: Mapping[str, Report] = field(default_factory=dict)
+    inside: Mapping[str, InsideResult] = field(default_factory=dict)
 
     def label(self, node: str) -> str:
         """The label of one node: `fail` for a node that is named; the others are then not what failed, and did not pass."""

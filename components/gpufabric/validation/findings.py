@@ -14,13 +14,13 @@ from gpufabric.validation.measurement import Measurement
 from gpufabric.validation.words import figure
 
 _MOST_LISTED: Final = 8
-CONVICTING_KINDS: Final = ("slow_node", "slow_pair", "wrong_sums", "sick_node")
+CONVICTING_KINDS: Final = ("slow_node", "slow_pair", "wrong_sums", "sick_node", "bad_inside")
 """Nodes that such a finding names get the label `fail` (docs/gate.md)."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`kind`: slow_node | slow_pair | slow_fabric | wrong_sums | sick_node (of stage 0) | undecided.
+    """`kind`: slow_node | slow_pair | slow_fabric | wrong_sums | sick_node (stage 0) | bad_inside (stage 1) | undecided.
 
     The bandwidth is the best one measured of it.
     """

@@ -13,7 +13,23 @@ from gpufabric.validation.lines import Row
 Cells = tuple[float | None, ...]
 """A table row: size, time_us, algbw, busbw, wrong, and the last four once more in-place; None for nan, inf and N/A."""
 
+_MOST_REASON: Final = 300
 _OPTIONAL: Final = ("ranks", "size_bytes", "busbw_gbytes_per_s", "algbw_gbytes_per_s", "latency_us", "exit_code")
+
+
+@dataclass(frozen=True)
+class InsideResult:
+    """Stage 1 of one node: outcome, reason and cause as a Measurement has them, and the figure of the judged size."""
+
+    outcome: str
+    reason: str
+    cause: str = ""
+    busbw_gbytes_per_s: float | None = None
+    size_bytes: int | None = None
+
+    def to_raw(self) -> dict[str, Any]:
+        """Plain data; the reason is cut."""
+        return {**self.__dict__, "reason": self.reason[:_MOST_REASON]}
 
 
 @dataclass(frozen=True)
@@ -21,10 +37,10 @@ class Measurement:
     """Outcome (pass | fail | unknown) of one benchmark run, why, and the numbers behind it.
 
     `cause`, for the advice that goes with the reason: slow | wrong_sums | transport | incomplete | inconsistent | exit_code,
-    or empty; `health`: the node is not fit, nothing was measured.
+    or empty; `health`, `inside`: the node is not fit (stage 0, 1), nothing was measured between nodes.
     `ranks`: seen in the output. `size_bytes`: the size that was judged; busbw and algbw are its out-of-place numbers.
     `latency_us`: time of the smallest size. `exit_code`: the benchmark's, as rank.sh reported it. `hosts`: as the ranks
-    call themselves. `health`: what stage 0 found on the judge's node. None = not known.
+    call themselves. `health`, `inside`: what stages 0 and 1 found on the judge's node. None = not known.
     """
 
     outcome: str
@@ -39,6 +55,7 @@ class Measurement:
     hosts: tuple[str, ...] = ()
     table: tuple[Cells, ...] = ()
     health: Report | None = None
+    inside: InsideResult | None = None
 
     def to_json(self, limit_bytes: int = contract.TERMINATION_MESSAGE_BYTES) -> str:
         """Compact JSON within the limit: the smallest sizes leave the table first, then hosts, then the reason is cut."""
@@ -57,7 +74,9 @@ class Measurement:
         return text.decode()
 
     def _encode(self) -> str:
-        raw = {"version": contract.VERSION, **self.__dict__, "health": self.health.to_raw() if self.health else None}
+        raw = {"version": contract.VERSION, **self.__dict__}
+        raw["health"] = self.health.to_raw() if self.health else None
+        raw["inside"] = self.inside.to_raw() if self.inside else None
         return json.dumps({key: value for key, value in raw.items() if value is not None}, separators=(",", ":"))
 
 
@@ -77,8 +96,16 @@ def parse(text: str) -> Measurement | None:
         hosts=tuple(str(each) for each in hosts) if isinstance(hosts, list) else (),
         table=tuple(_cells(row) for row in table if isinstance(row, list)) if isinstance(table, list) else (),
         health=health_report.parse(raw.get("health")),
+        inside=_inside(raw.get("inside")),
         **{key: _number(raw.get(key)) for key in _OPTIONAL},
     )
+
+
+def _inside(raw: Any) -> InsideResult | None:
+    if not isinstance(raw, dict) or raw.get("outcome") not in ("pass", "fail", "unknown"):
+        return None
+    numbers = {key: _number(raw.get(key)) for key in ("busbw_gbytes_per_s", "size_bytes")}
+    return InsideResult(raw["outcome"], str(raw.get("reason", "")), str(raw.get("cause", "")), **numbers)
 
 
 def cells(rows: Sequence[Row]) -> tuple[Cells, ...]:

@@ -102,45 +102,46 @@ class Pairs:
 def pair_gate(
     gate: contract.Gate, pair: Pair, number: int, at: int, *, timeouts: contract.Timeouts | None = None
 ) -> contract.Gate:
-    """The gate as a pair's rank Job sees it: `<ranks>-<round>-<at>`, two nodes, and shorter clocks unless others are given."""
-    name, timeouts = f"{gate.names.rank_job}-{number}-{at}", timeouts or gate.timeouts.of_pair()
+    """The gate as a pair's rank Job sees it: `<ranks>-<round>-<at>`, two nodes.
+
+    Without `timeouts` the clocks are shorter, and stage 1 is left out: the pair's nodes have been through it a moment ago.
+    """
+    anew, ranks = timeouts is not None, 2 * gate.expectation.ranks_per_node
+    timeouts = timeouts or gate.timeouts.of_pair(gate.inside.seconds if gate.inside else 0)
+    shorter_s = gate.timeouts.rank_job_s - timeouts.rank_job_s - (gate.timeouts.ranks_start_s - timeouts.ranks_start_s)
+    changed = {contract.ENV_RANKS: str(ranks), contract.ENV_START_SECONDS: str(timeouts.ranks_start_s)}
+    found = gate_on(gate, pair, f"{gate.names.rank_job}-{number}-{at}", timeouts=timeouts, environment=changed)
+    for container in ranks_and_judges(found.rank_job):
+        env = {each["name"]: each for each in container["env"]}
+        if deadline := env.get(contract.ENV_DEADLINE_SECONDS):
+            deadline["value"] = str(int(deadline["value"]) - shorter_s)
+        if not anew:
+            container["env"] = [each for each in container["env"] if not each["name"].startswith(contract.ENV_INSIDE)]
+    return replace(found, expectation=replace(gate.expectation, ranks=ranks), inside=gate.inside if anew else None)
+
+
+def gate_on(
+    gate: contract.Gate, names: Sequence[str], job: str, *, timeouts: contract.Timeouts, environment: Mapping[str, str]
+) -> contract.Gate:
+    """The gate on some nodes of its group, with a rank Job of its own name and more in its ranks' and judges' environment."""
     body = copy.deepcopy(dict(gate.rank_job))
     labels = contract.labels(gate.group, leftovers.RANKS)
-    body["metadata"] = {**body["metadata"], "name": name, "labels": {**body["metadata"].get("labels", {}), **labels}}
+    body["metadata"] = {**body["metadata"], "name": job, "labels": {**body["metadata"].get("labels", {}), **labels}}
     spec = body["spec"]
-    spec |= {"completions": 2, "parallelism": 2, "activeDeadlineSeconds": timeouts.rank_job_s}
-    pod = spec["template"]["spec"]
-    sooner_s = gate.timeouts.ranks_start_s - timeouts.ranks_start_s
-    for container in pod["containers"]:
-        if container["name"] in (contract.CONTAINER_RANK, contract.CONTAINER_JUDGE):
-            _set_environment(container, gate, name, timeouts, sooner_s)
-    affinity = pod.setdefault("affinity", {})
-    affinity["nodeAffinity"] = on_nodes(affinity.get("nodeAffinity") or {}, pair)
-    ranks = 2 * gate.expectation.ranks_per_node
-    return replace(
-        gate,
-        nodes=2,
-        expectation=replace(gate.expectation, ranks=ranks),
-        names=replace(gate.names, rank_job=name),
-        timeouts=timeouts,
-        rank_job=body,
-    )
+    spec |= {"completions": len(names), "parallelism": len(names), "activeDeadlineSeconds": timeouts.rank_job_s}
+    changed = {contract.ENV_NODES: str(len(names)), contract.ENV_HOST_PREFIX: job, **environment}
+    for container in ranks_and_judges(body):
+        kept = [each for each in container.get("env", []) if each["name"] not in changed]
+        container["env"] = [*kept, *({"name": key, "value": value} for key, value in changed.items())]
+    affinity = spec["template"]["spec"].setdefault("affinity", {})
+    affinity["nodeAffinity"] = on_nodes(affinity.get("nodeAffinity") or {}, names)
+    return replace(gate, nodes=len(names), names=replace(gate.names, rank_job=job), timeouts=timeouts, rank_job=body)
 
 
-def _set_environment(
-    container: dict[str, Any], gate: contract.Gate, name: str, timeouts: contract.Timeouts, sooner_s: int
-) -> None:
-    env = {each["name"]: each for each in container.get("env", [])}
-    changed = {
-        contract.ENV_NODES: "2",
-        contract.ENV_RANKS: str(2 * gate.expectation.ranks_per_node),
-        contract.ENV_HOST_PREFIX: name,
-        contract.ENV_START_SECONDS: str(timeouts.ranks_start_s),
-    }
-    if contract.ENV_DEADLINE_SECONDS in env:
-        changed[contract.ENV_DEADLINE_SECONDS] = str(int(env[contract.ENV_DEADLINE_SECONDS]["value"]) - sooner_s)
-    kept = [each for each in env.values() if each["name"] not in changed]
-    container["env"] = [*kept, *({"name": key, "value": value} for key, value in changed.items())]
+def ranks_and_judges(job: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The containers of a rank Job that read the gate's environment."""
+    names = (contract.CONTAINER_RANK, contract.CONTAINER_JUDGE)
+    return [each for each in job["spec"]["template"]["spec"]["containers"] if each["name"] in names]
 
 
 def on_nodes(affinity: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from gpufabric.validation import contract, health_group, health_report, measurement, nodes, pods, table
+from gpufabric.validation import contract, health_group, health_report, inside_group, measurement, nodes, pods, table
 from gpufabric.validation.api import Api, ApiError, Json, path
-from gpufabric.validation.ending import AGAIN, Undecided
+from gpufabric.validation.ending import AGAIN, Ending, Undecided
+from gpufabric.validation.findings import Finding
 from gpufabric.validation.health_report import Report
 from gpufabric.validation.judge import size_text
-from gpufabric.validation.measurement import Measurement
+from gpufabric.validation.measurement import InsideResult, Measurement
 from gpufabric.validation.nodes import Group
 from gpufabric.validation.pods import Pod
 from gpufabric.validation.words import listed
@@ -44,6 +45,7 @@ class Seen:
     sizes: set[int] = field(default_factory=set)
     image_messages: dict[str, str] = field(default_factory=dict)
     health: dict[str, Report] = field(default_factory=dict)
+    inside: dict[str, InsideResult] = field(default_factory=dict)
     told: str = ""
     next_nodes: float = 0.0
     next_log: float = 0.0
@@ -119,7 +121,7 @@ class Ranks:
         """
         for pod in current:
             self.seen.pods[pod.name] = pod
-        if self._sick(current):
+        if self._unfit(current):
             return None
         judge = next((pod.container(contract.CONTAINER_JUDGE) for pod in current if pod.index == 0), None)
         if judge is None or judge.kind != "terminated":
@@ -169,14 +171,27 @@ class Ranks:
             self.seen.next_nodes = now + self.pace.nodes
             nodes.check_unchanged(self.group, members())
 
-    def _sick(self, current: list[Pod]) -> bool:
-        """Stage 0: whether a node is sick. Raises Undecided (fail) once the others have had a moment to say if they are too."""
+    def unfit(self) -> tuple[Finding, ...]:
+        """The nodes that stage 0 or 1 kept out of the network run, as findings."""
+        return (*health_group.findings(self.seen.health), *inside_group.findings(self.seen.inside))
+
+    def with_stages(self, found: Ending) -> Ending:
+        """The ending with what stages 0 and 1 found, where the plan asks for them."""
+        health = self.seen.health if self.gate.health else {}
+        return replace(found, health=health, inside=self.seen.inside if self.gate.inside else {})
+
+    def _unfit(self, current: list[Pod]) -> bool:
+        """Stages 0 and 1: whether a node may not take part. Raises Undecided once the others have had a moment to speak too."""
         self.seen.health.update(health_group.reports(current))
-        sick = health_group.sick(self.seen.health)
-        if sick and (len(self.seen.health) == self.gate.nodes or self._lasts("sick", self.pace.health_grace)):
-            fix = f"{health_report.fix(self.gate.health, sick)}; {AGAIN}"
-            raise Undecided(health_report.reason(sick), fix, outcome="fail", nodes=self.group.names)
-        return bool(sick)
+        self.seen.inside.update(inside_group.results(current))
+        sick, bad = health_group.sick(self.seen.health), inside_group.bad(self.seen.inside)
+        spoken = len(self.seen.health.keys() | self.seen.inside.keys())
+        if (sick or bad) and (spoken == self.gate.nodes or self._lasts("unfit", self.pace.health_grace)):
+            outcome, reason, fix = "fail", health_report.reason(sick), health_report.fix(self.gate.health, sick)
+            if not sick:
+                outcome, reason, fix = inside_group.outcome(bad), inside_group.reason(bad), inside_group.fix(bad)
+            raise Undecided(reason, f"{fix}; {AGAIN}", outcome=outcome, nodes=self.group.names)
+        return bool(sick or bad)
 
     def _look_at_rank_0(self, current: list[Pod]) -> None:
         """It ended with an error: the judge beside it says why, but not for ever."""

@@ -11,13 +11,17 @@ from gpufabric.validation.clock import seconds
 
 @dataclass(frozen=True)
 class Record:
-    """The last verdict on a node (`contract.ANNOTATION_VALIDATION`). `at` in seconds since 1970; 0 where it cannot be read."""
+    """The last verdict on a node (`contract.ANNOTATION_VALIDATION`). `at` in seconds since 1970; 0 where it cannot be read.
+
+    `alone`: it rests on a measurement of this node alone.
+    """
 
     outcome: str
     boot_id: str
     fingerprint: str = ""
     at: float = 0.0
     busbw_gbytes_per_s: float | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ def record(annotations: Mapping[str, Any]) -> Record | None:
         fingerprint=str(raw.get("fingerprint") or ""),
         at=seconds(raw.get("at")),
         busbw_gbytes_per_s=float(busbw) if isinstance(busbw, int | float) and not isinstance(busbw, bool) else None,
+        alone=raw.get(contract.RESTS_ON) == contract.SINGLE_NODE,
     )
 
 

@@ -3,7 +3,7 @@
 import time
 from typing import Any, Final
 
-from gpufabric.validation import contract, health_report
+from gpufabric.validation import contract, health_report, inside_group
 from gpufabric.validation.api import Api, ApiError, Json, path
 from gpufabric.validation.clock import now
 from gpufabric.validation.ending import Ending
@@ -94,6 +94,7 @@ def verdict(gate: contract.Gate, ending: Ending, started_at: str) -> dict[str, A
             for pair in ending.pairs
         ],
         "health": health_report.to_verdict(gate.health, ending.health),
+        "inside": inside_group.to_verdict(gate.inside, ending.inside),
         "image": gate.image,
         "run": gate.run,
         "run_settled": gate.run,
@@ -143,6 +144,8 @@ def message(gate: contract.Gate, ending: Ending) -> str:
         first = f"UNKNOWN {gate.group}: {ending.reason}.{kept}"
     if healthy := health_report.summary(ending.health):
         first += f" {healthy}."
+    if inside := inside_group.summary(gate.inside, ending.inside):
+        first += f" {inside}."
     if gate.stand_ins:
         first += f" Stand-ins: {'; '.join(gate.stand_ins)}."
     lines = [f"{_cut(each.text, 300)}." for each in ending.findings[:_MOST_FINDINGS]]

@@ -1,7 +1,9 @@
-"""The small container beside each rank (our image, no token): hands the public key round; on index 0 judges the output.
+"""The small container beside each rank (our image, no token): lets the rank into the group's run; on index 0 judges it.
 
-Each first judges the readings of its node's health (stage 0). On a sick node nobody is let in, so that it never joins a network
-run, and the Measurement says so at once (cause `health`). Index 0 serves only `shared/id.pub`, as /key, on GATE_KEY_PORT;
+Each first judges the readings of its node's health (stage 0) and the run among the node's own ranks (stage 1). Where either
+did not pass nobody is let in, so that the node never joins a network run, and the Measurement says so at once (cause `health`
+or `inside`). To let in means: the public key of rank 0, or `shared/let-in` where there is no ssh (torch). Of a node that is
+opened alone, stage 1 is the result. Index 0 serves only `shared/id.pub`, as /key, on GATE_KEY_PORT;
 prints the benchmark's output to stdout as it grows (the coordinator reads this log for progress); when `shared/exit-code` is
 there, or GATE_DEADLINE_SECONDS have passed, or on SIGTERM, it judges and leaves the Measurement as its termination message.
 Exit 0 whatever the outcome: that is in the message. Other indices fetch the key, write `shared/authorized_keys` and end: 0
@@ -24,15 +26,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from gpufabric.validation import contract
-from gpufabric.validation.health import Watch
+from gpufabric.validation import contract, health, inside
+from gpufabric.validation.files import TAIL_BYTES, number_in, small, text_of, write_whole
 from gpufabric.validation.judge import judge
 from gpufabric.validation.measurement import Measurement
 
 _KEY: Final = re.compile(r"(?:ssh-ed25519|ssh-rsa|ecdsa-sha2-[a-z0-9-]+) [A-Za-z0-9+/]{60,}={0,3}(?: [\x20-\x7e]*)?")
 _MAX_KEY_BYTES: Final = 8192
-_HEAD_BYTES: Final = 2 << 20
-_TAIL_BYTES: Final = 6 << 20
 _POLL_SECONDS: Final = 0.2
 _RETRY_SECONDS: Final = 0.5
 _DEFAULT_DEADLINE_SECONDS: Final = 3600.0
@@ -46,7 +46,7 @@ class SidecarError(Exception):
 class Place:
     """Where this container finds and leaves things, from its environment (`contract.rank_environment`).
 
-    `ranks`: how many to expect where that is not gate.json's number, else 0.
+    `ranks`: how many to expect where that is not gate.json's number, else 0. `alone`: no network run follows stage 1.
     """
 
     index: int
@@ -57,6 +57,7 @@ class Place:
     key_port: int
     deadline_s: float
     ranks: int
+    alone: bool
 
     @staticmethod
     def of(environment: Mapping[str, str]) -> "Place":
@@ -82,6 +83,7 @@ class Place:
             key_port=port,
             deadline_s=whole(contract.ENV_DEADLINE_SECONDS, _DEFAULT_DEADLINE_SECONDS),
             ranks=int(whole(contract.ENV_RANKS, 0)),
+            alone=environment.get(contract.ENV_ALONE) == "1",
         )
 
 
@@ -91,13 +93,6 @@ def public_key(text: str) -> str:
     if len(text) > _MAX_KEY_BYTES or not _KEY.fullmatch(line):
         raise SidecarError("what was served as the public key is not one public key line")
     return line
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write beside and rename, so that nobody reads half of it."""
-    beside = path.with_name(path.name + ".tmp")
-    beside.write_text(text, "utf-8")
-    beside.replace(path)
 
 
 def authorize(place: Place, key: str) -> None:
@@ -172,7 +167,7 @@ class Output:
         try:
             with self.path.open("rb") as file:
                 file.seek(self.at)
-                new = file.read(_TAIL_BYTES)
+                new = file.read(TAIL_BYTES)
         except OSError:
             return
         self.at += len(new)
@@ -184,25 +179,6 @@ class Output:
             print(line.decode("utf-8", "replace"))
         sys.stdout.flush()
 
-    def text(self) -> str:
-        """The output; of a very long one the beginning (rank list) and the end (rows, footer)."""
-        try:
-            with self.path.open("rb") as file:
-                head = file.read(_HEAD_BYTES)
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(len(head), size - _TAIL_BYTES))
-                return (head + file.read(_TAIL_BYTES)).decode("utf-8", "replace")
-        except OSError:
-            return ""
-
-
-def small(path: Path) -> str:
-    """A small text file; empty where it is not there."""
-    try:
-        return path.read_text("utf-8", "replace")[:4000].strip()
-    except OSError:
-        return ""
-
 
 def verdict(place: Place, output: str, stopped: str) -> Measurement:
     """Judge what is there. `stopped`: why the benchmark was not waited for to its end, if so."""
@@ -210,8 +186,7 @@ def verdict(place: Place, output: str, stopped: str) -> Measurement:
         gate = contract.parse(place.plan.read_text("utf-8"))
     except (OSError, ValueError) as error:
         return Measurement("unknown", f"the judge cannot read the plan: {error}")
-    text = small(place.shared / "exit-code")
-    code = int(text) if text.isascii() and text.isdigit() else None
+    code = number_in(place.shared / "exit-code")
     wanted = replace(gate.expectation, ranks=place.ranks or gate.expectation.ranks)
     found = judge(output, wanted, exit_code=code, error=small(place.shared / "error"))
     if code is None and found.outcome != "fail":
@@ -219,40 +194,83 @@ def verdict(place: Place, output: str, stopped: str) -> Measurement:
     return found
 
 
-def other(place: Place, stop: threading.Event) -> Measurement:
-    """Index 1 and up: the node's health, then the key."""
-    end, node = time.monotonic() + place.deadline_s, Watch.of(place.shared, place.plan)
-    while (report := node.look()) is None:
-        if stop.wait(_POLL_SECONDS) or time.monotonic() >= end:
-            raise SidecarError(f"the rank container left no health readings within {place.deadline_s:g} s")
-    if not report.fatal:
-        authorize(place, fetch_key(place.key_url, end - time.monotonic()))
-    return node.measurement(report)
+class Entry:
+    """What must be known of this node before its rank is let in: stages 0 and 1."""
+
+    def __init__(self, place: Place, environment: Mapping[str, str]) -> None:
+        self.place = place
+        self.health = health.Watch.of(place.shared, place.plan)
+        self.inside = inside.Watch.of(place.shared, place.plan, environment)
+
+    def look(self) -> Measurement | None:
+        """Pass: let it in; another outcome: do not, and this is why. None: not known yet."""
+        report = self.health.look()
+        if report is None:
+            return None
+        if report.fatal:
+            return self.health.measurement(report)
+        found = self.inside.look()
+        return found and self.with_health(found)
+
+    def with_health(self, found: Measurement) -> Measurement:
+        """The measurement, and what stages 0 and 1 found."""
+        report = self.health.report if self.health.wish else None
+        return replace(found, health=report, inside=self.inside.found.inside if self.inside.found else None)
+
+    def let_in(self, key: str) -> None:
+        """`key` empty: the rank needs none."""
+        if key:
+            authorize(self.place, key)
+        else:
+            write_whole(self.place.shared / "let-in", "")
 
 
-def first(place: Place, stop: threading.Event) -> Measurement:
-    """Index 0, from the node's health and the key to the verdict."""
-    node = Watch.of(place.shared, place.plan)
+def needs_key(place: Place) -> bool:
+    """Whether the ranks are started over ssh. A plan that cannot be read is told by the verdict."""
+    try:
+        return contract.parse(place.plan.read_text("utf-8")).expectation.backend != "torch"
+    except (OSError, ValueError):
+        return True
+
+
+def other(place: Place, entry: Entry, stop: threading.Event) -> Measurement:
+    """Index 1 and up: the node's own stages, then the key."""
     end = time.monotonic() + place.deadline_s
+    while (found := entry.look()) is None:
+        if stop.wait(_POLL_SECONDS) or time.monotonic() >= end:
+            missing = "result of its own ranks" if entry.health.report else "health readings"
+            raise SidecarError(f"the rank container left no {missing} within {place.deadline_s:g} s")
+    if found.outcome == "pass":
+        entry.let_in(fetch_key(place.key_url, end - time.monotonic()) if needs_key(place) else "")
+        return entry.with_health(Measurement("pass", "the node may take part"))
+    return found
+
+
+def first(place: Place, entry: Entry, stop: threading.Event) -> Measurement:
+    """Index 0, from the node's own stages and the key to the verdict."""
+    end, keyed = time.monotonic() + place.deadline_s, needs_key(place)
     output, key_file, reason = Output(place.shared / "output"), place.shared / "id.pub", ""
     server = KeyServer(place.key_port, key_file)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     try:
-        authorized = False
+        let_in = False
         while not (place.shared / "exit-code").exists():
             if stop.is_set() or time.monotonic() >= end:
                 asked = "the pod was stopped (SIGTERM) before the benchmark ended"
                 reason = asked if stop.is_set() else f"the benchmark did not end within {place.deadline_s:g} s"
                 break
-            if (report := node.look()) is not None and report.fatal:
-                return node.measurement(report)
-            if not authorized and report is not None and key_file.exists():
-                authorize(place, key_file.read_text("ascii", "replace"))
-                authorized = True
+            found = entry.look()
+            if found is not None and (found.outcome != "pass" or place.alone):
+                return found
+            if not let_in and found is not None and (key_file.exists() or not keyed):
+                entry.let_in(key_file.read_text("ascii", "replace") if keyed else "")
+                let_in = True
             output.echo()
             stop.wait(_POLL_SECONDS)
         output.echo(last=True)
-        return replace(verdict(place, output.text(), reason), health=node.report if node.wish else None)
+        if place.alone and (found := entry.look()) is not None:
+            return found
+        return entry.with_health(verdict(place, text_of(output.path), reason))
     finally:
         server.shutdown()
         server.server_close()
@@ -263,7 +281,8 @@ def main(environment: Mapping[str, str], stop: threading.Event) -> int:
     log = Path(environment.get(contract.ENV_TERMINATION_LOG, contract.TERMINATION_LOG))
     try:
         place = Place.of(environment)
-        found = first(place, stop) if place.index == 0 else other(place, stop)
+        entry = Entry(place, environment)
+        found = first(place, entry, stop) if place.index == 0 else other(place, entry, stop)
         place.termination_log.write_text(found.to_json(), "utf-8")
     except (SidecarError, OSError) as error:
         print(f"sidecar: {error}", file=sys.stderr)

@@ -8,6 +8,7 @@ from gpufabric.plan.aws.model import AwsStackPlan, EksNodeGroupPlan
 from gpufabric.plan.aws.node_group import gate_group, plan_node_group
 from gpufabric.plan.aws.parts import plan_parts
 from gpufabric.plan.cost import Machines, hourly_cost
+from gpufabric.plan.inside import kept_problems
 from gpufabric.plan.model import GroupPlan
 from gpufabric.plan.resolve import resolve_group
 from gpufabric.spec import Problem, SpecError, ValidationSpec
@@ -56,7 +57,7 @@ def plan_gates(groups: list[EksNodeGroupPlan], validation: ValidationSpec, stack
     """The gate of each group; raises :class:`SpecError`."""
     members = [gate_group(group) for group in groups]
     plans: list[GroupPlan] = []
-    problems: list[Problem] = []
+    problems = kept_problems(validation)
     if "hold" in validation.model_fields_set and validation.hold != "taint":
         reason = "nodes of EKS are made with the hold's taint, which only a gate with hold: taint takes away"
         problems.append(Problem("validation.hold", reason, "leave it out"))
