@@ -1,7 +1,10 @@
 """The parts of a stack: planned from the values its components get, every problem of every part at once."""
 
+from typing import Any
+
 import pytest
 
+from gpufabric.plan import explain
 from gpufabric.plan.aws.cluster import ClusterPlan
 from gpufabric.plan.aws.parts import cluster_args, network_args
 from gpufabric.spec import SpecError
@@ -84,3 +87,25 @@ def test_nobody_is_let_in_by_default() -> None:
 def test_mounts_are_not_built_yet() -> None:
     with pytest.raises(SpecError, match="storage: not built yet"):
         plan_of({**P5, "storage": {"dataset": {"kind": "shared_filesystem", "path": "/data"}}})
+
+
+def explained(raw: dict[str, Any]) -> dict[str, str]:
+    title, lines = next(iter(explain(plan_of(raw))))
+    assert title == "prod: EKS in us-east-2b"
+    return {line.subject: line.decision for line in lines}
+
+
+def test_the_parts_are_explained() -> None:
+    made = explained({**P5, "filesystems": {"data": {"size_gib": 19200}}, "stores": {"weights": {"name": "acme-weights"}}})
+    assert made["network"] == "a VPC 10.0.0.0/16, GPU nodes in 10.0.128.0/17"
+    assert made["API"] == "from 203.0.113.0/24 and from inside"
+    assert made["control plane"] == "standard"
+    assert made["device plugins"] == "nvidia-device-plugin, aws-efa-device-plugin"
+    assert made["file system data"] == "19200 GiB, 250 MB/s per TiB"
+    assert made["bucket weights"] == "acme-weights"
+    existing = {**P5, "cluster": {"existing": {"name": "shared"}}, "network": {"existing": VPC}}
+    del existing["api_access"]
+    found = explained(existing)
+    assert found["network"] == f"{VPC['vpc']}, which exists"
+    assert found["cluster"] == "shared, which exists"
+    assert not {"API", "control plane"} & found.keys()

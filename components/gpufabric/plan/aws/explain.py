@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpufabric.plan.aws.model import AwsStackPlan, EksNodeGroupPlan, Phase
+from gpufabric.plan.aws.cluster import ClusterPlan
+from gpufabric.plan.aws.model import AwsParts, AwsStackPlan, EksNodeGroupPlan, Phase
 from gpufabric.plan.explain import Line, explain_group
 from gpufabric.plan.model import GroupsPlan
 
@@ -23,9 +24,35 @@ def explain_aws(plan: GroupsPlan) -> Iterator[tuple[str, tuple[Line, ...]]]:
 
 
 def _stack(plan: AwsStackPlan) -> Iterator[Line]:
+    yield from _parts(plan.parts)
     yield Line("kubernetes", f"{plan.version.kubernetes}, node images {plan.version.ami_release}", str(plan.version.provenance))
     known = plan.cost.usd_per_hour
     yield Line("cost", "not known" if known is None else f"{known:.2f} US dollars per hour", "; ".join(plan.cost.parts))
+
+
+def _parts(parts: AwsParts) -> Iterator[Line]:
+    network = parts.network
+    if network.existing:
+        group = network.existing.security_group or "made"
+        yield Line("network", f"{network.existing.vpc}, which exists", f"EFA security group: {group}")
+    else:
+        (gpu,) = [each.cidr for each in network.subnets if each.key == "gpu"]
+        zones = ", ".join(each.zone for each in network.cluster_subnets)
+        yield Line("network", f"a VPC {network.cidr}, GPU nodes in {gpu}", f"cluster in {zones}; out through one NAT gateway")
+    if isinstance(parts.cluster, ClusterPlan):
+        callers = ", ".join(parts.cluster.public_cidrs)
+        yield Line("API", f"from {callers} and from inside" if callers else "from inside the VPC alone", "api_access")
+        yield Line("control plane", parts.cluster.tier, "from the number of nodes, unless control_plane_tier says otherwise")
+    else:
+        yield Line("cluster", f"{parts.cluster}, which exists", "nothing of it is changed")
+    yield Line("device plugins", ", ".join(parts.daemons), "pinned images, on held nodes too")
+    for name, each in parts.filesystems.items():
+        what = each.existing or f"{each.size_gib} GiB, {each.throughput_mbytes_per_s_per_tib} MB/s per TiB"
+        kept = "protected: a destroy stops before it" if each.protect else "not protected: goes with the stack"
+        yield Line(f"file system {name}", what, "exists" if each.existing else kept)
+    for name, store in parts.stores.items():
+        kept = "kept when the stack goes" if store.protect else "goes with the stack, if it is empty"
+        yield Line(f"bucket {name}", store.bucket, "exists" if store.existing else kept)
 
 
 def _nodes(plan: EksNodeGroupPlan) -> Iterator[Line]:
