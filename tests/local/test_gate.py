@@ -163,6 +163,19 @@ def test_an_unreachable_cluster_is_a_spec_error(stack: GateStack, tmp_path: Path
     assert "Traceback" not in failed.stdout
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("ten", range(5))
+def test_ten_healthy_runs_raise_no_false_alarm(stack: GateStack, ten: int) -> None:
+    """Fifty in all. Each is a gate of its own: the run counter is raised, as `gpufabric validate` does."""
+    figures = []
+    for run in range(300 + 10 * ten, 310 + 10 * ten):
+        stack.write(run=run)
+        up_passes(stack)
+        assert stack.verdict()["run"] == run
+        figures.append(stack.verdict()["busbw_gbytes_per_s"])
+    print("busbw, GB/s:", *figures)
+
+
 @pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(3, 11))])
 def test_a_killed_up_converges_on_the_next_one(stack: GateStack, tmp_path: Path, seed: int) -> None:
     """Killed anywhere between its first second and its end: the next ``up`` passes, with one of everything."""
