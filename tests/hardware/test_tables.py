@@ -21,6 +21,7 @@ from gpufabric.hardware.health import HealthCheck, health_checks, xids
 from gpufabric.hardware.images import NcclTestsImage, nccl_tests_images
 from gpufabric.hardware.lustre import LustreMetadata, LustreThroughput, lustre_metadata, lustre_throughputs
 from gpufabric.hardware.machines import AwsMachine, aws_machines
+from gpufabric.hardware.memtest import MemtestLevel, memtest_levels
 from gpufabric.hardware.prices import MachinePrice, machine_prices
 from gpufabric.hardware.quotas import AwsQuota, aws_quotas
 from gpufabric.hardware.tables import KINDS, Provenance, Row, load, named_rows
@@ -33,6 +34,7 @@ TABLES: dict[str, type[Row]] = {
     "fabrics.toml": Fabric,
     "health.toml": HealthCheck,
     "images.toml": NcclTestsImage,
+    "memtest.toml": MemtestLevel,
     "daemons.toml": Daemon,
     "eks_tiers.toml": ControlPlaneTier,
     "fsx_lustre.toml": LustreThroughput,
@@ -47,6 +49,7 @@ COUNTS = {"most_per_node", "per_node", "most_nodes", "pod_resources", "pod_resou
 COUNTS |= {"accelerators", "fabric_devices", "interfaces_per_card", "local_disks", "network_cards", "vcpus"}  # of machines
 COUNTS |= {"node_huge_pages_2mib"}  # of fabrics.toml
 COUNTS |= {"most_errors", "links_per_gpu", "hcas_per_node", "codes"}  # of health.toml
+COUNTS |= {"dcgm_level"}  # a number of DCGM's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +102,7 @@ def test_rows_hold_values_of_the_annotated_types() -> None:
     of_clouds = (*daemons().values(), *control_plane_tiers().values(), *lustre_throughputs().values(), lustre_metadata())
     of_clouds = (*of_clouds, *aws_quotas().values())
     of_clouds = (*of_clouds, *machine_fabrics().values(), *aws_machines().values(), *eks_versions().values(), *machine_prices())
+    of_health = (*of_health, *memtest_levels().values())
     of_all = (*accelerators().values(), *fabrics().values(), *nccl_tests_images().values(), *baselines())
     for row in (*of_all, *of_health, *of_clouds):
         for key, annotation in get_type_hints(type(row)).items():

@@ -34,6 +34,7 @@ from gpufabric.kubernetes.args import (
     FabricProfileArgs,
     JobQueueArgs,
     KubernetesTrainingStackArgs,
+    MemtestArgs,
     NcclValidationArgs,
     NodeGroupArgs,
     SchedulerArgs,
@@ -47,6 +48,7 @@ from gpufabric.spec.daemons import FabricDaemonsSpec
 MODELS: dict[Any, type[BaseModel]] = {
     FabricProfileArgs: spec.FabricProfile,
     NodeGroupArgs: spec.NodeGroupSpec,
+    MemtestArgs: spec.MemtestSpec,
     SchedulerArgs: spec.SchedulerSpec,
     ValidationArgs: spec.ValidationSpec,
     NcclValidationArgs: spec.GateSpec,

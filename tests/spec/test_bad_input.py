@@ -12,7 +12,7 @@ VALIDATION_KEYS = (
     "image, rank_image, backend, floor_gbytes_per_s, max_size, run, wait, health, nodes_minutes, start_minutes, "
     "benchmark_minutes, hold, keep, single_node_ok, stand_ins"
 )
-GROUP_KEYS = "name, node_selector, accelerators, nodes, network_tier, fabric, machine_type, profile, scheduler"
+GROUP_KEYS = "name, node_selector, accelerators, nodes, network_tier, fabric, machine_type, profile, scheduler, memtest"
 TOP_KEYS = "node_groups, validation, scheduler, cloud, orchestrator, cluster"
 FABRICS = "ethernet, ethernet-runpod, infiniband, infiniband-together"
 MOST_NODES = max(row.most_nodes for row in baselines() if row.fabric == "infiniband" and "H100" in row.accelerators)

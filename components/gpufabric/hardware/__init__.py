@@ -19,6 +19,7 @@ from gpufabric.hardware.eks import (
 from gpufabric.hardware.fabrics import Fabric, fabric, fabrics, machine_fabrics
 from gpufabric.hardware.images import NcclTestsImage, all_reduce_program, find_image, nccl_tests_images
 from gpufabric.hardware.machines import AwsMachine, Machine, aws_machine, aws_machines, machine, machines
+from gpufabric.hardware.memtest import MemtestLevel, memtest_levels
 from gpufabric.hardware.tables import Provenance, TableError, UnknownHardwareError
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "EksVersion",
     "Fabric",
     "Machine",
+    "MemtestLevel",
     "NcclTestsImage",
     "NeededDaemonSet",
     "Provenance",
@@ -52,6 +54,7 @@ __all__ = [
     "machine",
     "machine_fabrics",
     "machines",
+    "memtest_levels",
     "most_nodes_known",
     "nccl_tests_images",
     "needed_daemonsets",

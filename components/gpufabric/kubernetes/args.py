@@ -39,6 +39,15 @@ class SchedulerArgs(TypedDict):
     """Node labels that say where a node stands, the widest first, up to 15. The host is always the last. Default: it alone."""
 
 
+class MemtestArgs(TypedDict):
+    """A test of the GPUs' memory before every job that uses the pod profile."""
+
+    level: str
+    """``short``: 2 to 10 minutes (dcgmi diag -r 2). ``medium``: 10 to 30 (3). ``long``: 45 to 135 (4)."""
+    image: str
+    """Image with dcgmi, pinned; with nv-hostengine where no DCGM engine answers in the pod."""
+
+
 class NodeGroupArgs(TypedDict):
     """A group of equal nodes of a cluster of one's own."""
 
@@ -60,6 +69,8 @@ class NodeGroupArgs(TypedDict):
     """The fabric said explicitly. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
     scheduler: NotRequired[SchedulerArgs]
     """The queue in front of this group; its pod profile puts jobs there. Default: the stack's ``scheduler``, if any."""
+    memtest: NotRequired[MemtestArgs]
+    """A test of the GPUs' memory before every job. Default: none."""
 
 
 class ValidationArgs(TypedDict):

@@ -10,6 +10,14 @@ def rank_image(fabric: GroupFabric, wish: ValidationSpec) -> str:
     return fabric.rank_image or wish.rank_image or fabric.table_image or wish.image or ""
 
 
+def unpinned(path: str, image: str | None) -> list[Problem]:
+    """An image whose name does not say which one it is."""
+    if image and (image.endswith(":latest") or (":" not in image.rpartition("/")[2] and "@" not in image)):
+        reason = f"{image} is not pinned: what was validated must be what runs again"
+        return [Problem(path, reason, "add a version tag (not latest) or a digest")]
+    return []
+
+
 def image_problems(group: NodeGroupSpec, wish: ValidationSpec, path: str) -> list[Problem]:
     """Missing, floating or unfit images. The gate's own is always needed: coordinator and judge run in it."""
     problems = []
@@ -23,9 +31,7 @@ def image_problems(group: NodeGroupSpec, wish: ValidationSpec, path: str) -> lis
         reason = "missing: the torch backend measures in the image that your jobs run in"
         problems.append(Problem(where, reason, "name that image, with its tag or digest"))
     for at, image in (("validation.image", wish.image), (where, of_ranks)):
-        if image and (image.endswith(":latest") or (":" not in image.rpartition("/")[2] and "@" not in image)):
-            reason = f"{image} is not pinned: what was validated must be what runs again"
-            problems.append(Problem(at, reason, "add a version tag (not latest) or a digest"))
+        problems += unpinned(at, image)
     known = find_image(wish.image or "")
     if known and known.python_3_11 is False:
         reason = f"{wish.image} has no Python 3.11: coordinator and judge run in it"

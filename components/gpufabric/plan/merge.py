@@ -5,6 +5,7 @@ from typing import Any, Self
 
 _SNAKE = {
     "nodeSelector": "node_selector",
+    "initContainers": "init_containers",
     "volumeMounts": "volume_mounts",
     "mountPath": "mount_path",
     "emptyDir": "empty_dir",
@@ -143,6 +144,15 @@ class Merge:
             if isinstance(mount, dict) and mount.get(self._key(mount, "mountPath")) == mount_path and mount.get("name") != name:
                 raise ProfileConflictError(f"{path}[{mount_path}]", mount.get("name"), name)
         self._put_named(mounts, {"name": name, "mountPath": mount_path}, path)
+
+    def first_init_container(self, container: Mapping[str, Any]) -> None:
+        """An init container before all others: what it finds must be known before anything of the job runs."""
+        path = f"{self._at_pod}initContainers"
+        containers = self._list(self._pod, self._key(self._pod, "initContainers"), path)
+        before = len(containers)
+        self._put_named(containers, container, path)
+        if len(containers) > before:
+            containers.insert(0, containers.pop())
 
     def node_selector(self, labels: Mapping[str, str]) -> None:
         """Labels that the node must have."""

@@ -50,11 +50,15 @@ class PodQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodAdmission:
-    """Which nodes a job may run on: the group's own, and only those that passed. ``queue``: where it waits for them."""
+    """Which nodes a job may run on: the group's own, and only those that passed. ``queue``: where it waits for them.
+
+    ``memtest``: an init container that tests the memory of the job's GPUs before it starts.
+    """
 
     node_selector: Mapping[str, str]
     validated: str = "pass"
     queue: PodQueue | None = None
+    memtest: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,8 @@ class PodProfile:
         merge_fabric(merge, self.fabric)
         merge.node_selector(self.admission.node_selector)
         merge.require_node_label(LABEL_VALIDATED, self.admission.validated)
+        if self.admission.memtest:
+            merge.first_init_container(self.admission.memtest)
         if queue := self.admission.queue:
             merge.job_labels({LABEL_QUEUE: queue.name})
             merge.one_annotation_of(_TOPOLOGY_REQUESTS, queue.topology_request, queue.topology_value)
@@ -108,6 +114,7 @@ class PodProfile:
             },
             "admission": {
                 "nodeSelector": {**self.admission.node_selector, LABEL_VALIDATED: self.admission.validated},
+                **({"initContainers": [dict(self.admission.memtest)]} if self.admission.memtest else {}),
                 **waiting,
             },
         }

@@ -8,6 +8,7 @@ from gpufabric.plan.gate import MOST_ALTERNATIVES, GateParts, alternatives, plan
 from gpufabric.plan.health import health_problems, plan_health
 from gpufabric.plan.images import image_problems
 from gpufabric.plan.inside import kept_problems, plan_inside, single_node_problems
+from gpufabric.plan.memtest import memtest_container, memtest_problems
 from gpufabric.plan.model import GroupPlan, StackPlan
 from gpufabric.plan.names import gate_names
 from gpufabric.plan.profile import GPU_TAINT, PodAdmission, PodFabric, PodProfile
@@ -138,13 +139,15 @@ def decide_hardware(group: NodeGroupSpec, path: str) -> tuple[GroupAccelerators,
     count = 0 if isinstance(accelerators, Problem) else accelerators.count
     fabric = group_fabric(group, count, path)
     problems = [found for found in (accelerators, fabric) if isinstance(found, Problem)] + profile_problems(group, path)
+    if not isinstance(accelerators, Problem):
+        problems += memtest_problems(group, accelerators, path)
     if problems or isinstance(accelerators, Problem) or isinstance(fabric, Problem):
         raise SpecError(problems)
     return accelerators, fabric
 
 
 def pod_profile(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: GroupFabric) -> PodProfile:
-    """The one profile of the group, for its gate and its jobs; the queue is for jobs alone."""
+    """The one profile of the group, for its gate and its jobs; queue and memory test are for jobs alone."""
     pod_fabric = PodFabric(
         resources={**accelerators.resources, **fabric.resources},
         environment=dict(sorted(fabric.environment.items())),  # a list in the pod: its order must not depend on the wish's
@@ -153,7 +156,8 @@ def pod_profile(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: G
         tolerations=(GPU_TAINT,) if accelerators.count else (),
     )
     queue = pod_queue(group.name, group.scheduler) if group.scheduler else None
-    return PodProfile(pod_fabric, PodAdmission(node_selector=group.node_selector, queue=queue))
+    memtest = memtest_container(group, accelerators)
+    return PodProfile(pod_fabric, PodAdmission(node_selector=group.node_selector, queue=queue, memtest=memtest))
 
 
 def _between_groups(groups: Sequence[NodeGroupSpec]) -> list[Problem]:

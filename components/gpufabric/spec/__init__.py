@@ -1,7 +1,7 @@
 """Ring 2: what a user may ask for. Frozen pydantic models of plain values; whatever is wrong is a :class:`Problem`."""
 
 from gpufabric.spec.gate import GateSpec
-from gpufabric.spec.node_group import FabricProfile, NodeGroupSpec
+from gpufabric.spec.node_group import FabricProfile, MemtestSpec, NodeGroupSpec
 from gpufabric.spec.problems import Problem, SpecError, dotted
 from gpufabric.spec.project import find_stack_file
 from gpufabric.spec.queue import QueueSpec
@@ -19,6 +19,7 @@ __all__ = [
     "FabricProfile",
     "GateSpec",
     "GroupsSpec",
+    "MemtestSpec",
     "NodeGroupSpec",
     "Problem",
     "QueueSpec",

@@ -95,6 +95,15 @@ class FabricProfile(Wish):
     """Image that the ranks of the gate run in. Default: ``validation.rank_image``, else ``validation.image``."""
 
 
+class MemtestSpec(Wish):
+    """A test of the GPUs' memory before every job that uses the pod profile. Absent: none."""
+
+    level: Literal["short", "medium", "long"]
+    """``short``: minutes (dcgmi diag -r 2). ``medium``: up to half an hour (3). ``long``: one to two hours (4)."""
+    image: Image
+    """Image with dcgmi, pinned; with nv-hostengine where no DCGM engine answers in the pod."""
+
+
 class NodeGroupSpec(Wish):
     """A group of equal nodes of a cluster of one's own."""
 
@@ -116,6 +125,8 @@ class NodeGroupSpec(Wish):
     """The fabric said explicitly. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
     scheduler: SchedulerSpec | None = None
     """The queue in front of this group. Default: the stack's ``scheduler``, if any."""
+    memtest: MemtestSpec | None = None
+    """A test of the GPUs' memory before every job. Default: none."""
 
 
 class Named(Protocol):
