@@ -504,7 +504,7 @@ def test_an_internal_error_asks_for_a_report(
     def broken(*_: Any) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("gpufabric.validation.coordinator.check_placement", broken)
+    monkeypatch.setattr("gpufabric.validation.group_run.check_placement", broken)
     code, text = run.go(starting, running, judged(GOOD))
     assert code == 3
     assert "internal error in the gate's coordinator: ZeroDivisionError: oops" in text

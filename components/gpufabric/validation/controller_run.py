@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gpufabric.validation import alone, clock, contract, ending, nodes
+from gpufabric.validation import alone, clock, contract, ending, leftovers, nodes
 from gpufabric.validation.api import Api, ApiError, Json
 from gpufabric.validation.controller_decide import Measure
-from gpufabric.validation.ending import Ending, Undecided
+from gpufabric.validation.ending import Ending, Stopped, Undecided
+from gpufabric.validation.group_run import GroupRun
 from gpufabric.validation.nodes import Group
 from gpufabric.validation.pairs import pair_gate
 from gpufabric.validation.ranks import Pace, Ranks, check_placement
@@ -34,6 +35,7 @@ class Run:
     ending: Ending | None = None
     output: str = ""
     cancelled: bool = False
+    owner_uid: str = ""
     thread: threading.Thread | None = field(default=None, repr=False)
 
     @property
@@ -65,22 +67,29 @@ def start(api: Api, run: Run, owner: Json, pace: Pace) -> None:
     """Begin to measure; `run.done` says when there is a result."""
 
     def say(text: str) -> None:
+        if run.cancelled:  # a search for the node would begin its next round
+            raise Stopped
         print(f"{run.kind} {', '.join(run.what.nodes)}: {text}", flush=True)
 
+    whole = GroupRun(api, run.gate, run.group, owner, say=say, pace=pace) if run.kind == "group" else None
+    ranks = whole.ranks if whole else Ranks(api, run.gate, run.group, say, pace)
+
     def work() -> None:
-        ranks = Ranks(api, run.gate, run.group, say, pace)
         try:
-            found = _measure(api, ranks, run, owner, pace)
+            found = _measure(api, ranks, whole, run, owner=owner, pace=pace)
             if unfit := ranks.unfit():  # names the node; a partner that is unfit leaves the other unknown
                 found = ending.with_findings(found, unfit)
             run.ending = ranks.with_stages(found)
+        except Stopped:
+            print(f"{run.kind} {', '.join(run.what.nodes)}: stopped", flush=True)
         finally:
             try:
-                run.output = ranks.output() if run.kind == "group" else ""
-                ranks.delete()
+                run.output = whole.output() if whole else ""
+                _delete(api, run)
             except ApiError as error:
-                say(f"the rank Job was not deleted: {error}")
+                print(f"the rank Job was not deleted: {error}", flush=True)
 
+    run.owner_uid = str(owner["metadata"]["uid"])
     run.started_at = clock.now()
     run.thread = threading.Thread(target=work, name=f"run-{run.slot}", daemon=True)
     run.thread.start()
@@ -90,16 +99,24 @@ def cancel(api: Api, run: Run) -> None:
     """Stop it: its Job goes, the thread notices, and its result does not count."""
     if not run.cancelled:
         run.cancelled = True
+        _delete(api, run)
+
+
+def _delete(api: Api, run: Run) -> None:
+    """A run of the group has pairs too; a coordinator's Job has the same name, and is not touched."""
+    if run.kind == "group":
+        leftovers.delete(api, run.gate, owned_by=run.owner_uid)
+    else:
         Ranks(api, run.gate, run.group, print, Pace()).delete()
 
 
-def _measure(api: Api, ranks: Ranks, run: Run, owner: Json, pace: Pace) -> Ending:
+def _measure(api: Api, ranks: Ranks, whole: GroupRun | None, run: Run, *, owner: Json, pace: Pace) -> Ending:
     def guarded(step: Callable[[], Ending]) -> Ending:
         names = run.group.names
         try:
             return step()
         except Undecided as undecided:
-            return Ending(undecided.outcome, undecided.reason, undecided.fix, names)
+            return ending.of_undecided(undecided, names)
         except ApiError as error:
             return ending.of_api_error(error, names)
         except Exception as error:  # noqa: BLE001  # whatever it is, the node must say so
@@ -108,6 +125,8 @@ def _measure(api: Api, ranks: Ranks, run: Run, owner: Json, pace: Pace) -> Endin
 
     def step() -> Ending:
         _clear(api, ranks, run, pace)
+        if whole is not None:
+            return whole.measure()
         ranks.create(owner)
         followed = ranks.follow()
         check_placement(followed, run.group)

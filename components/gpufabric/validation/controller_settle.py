@@ -128,7 +128,8 @@ def _said(found: Ending, node: str) -> str:
     if found.outcome == "pass":
         busbw = found.measurement.busbw_gbytes_per_s if found.measurement else None
         return f"pass: busbw {busbw:.4g} GB/s; open to jobs" if busbw is not None else "pass; open to jobs"
-    return f"{found.label(node)}: {found.reason}; stays closed"
+    why = found.why(node)
+    return f"{found.label(node)}: {found.reason}{f' ({why})' if why else ''}; stays closed"
 
 
 def _write_verdict(api: Api, gate: contract.Gate, run: Run, found: Ending) -> None:

@@ -17,13 +17,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from gpufabric.validation import clock, contract, ending, findings, idle, leftovers, nodes, report
-from gpufabric.validation.api import Api, ApiError, Json, path
+from gpufabric.validation import clock, contract, ending, idle, leftovers, nodes, report
+from gpufabric.validation.api import Api, ApiError, path
 from gpufabric.validation.ending import Ending, Stopped, Undecided
+from gpufabric.validation.group_run import GroupRun
 from gpufabric.validation.nodes import Group
-from gpufabric.validation.pairs import Pairs
 from gpufabric.validation.predecessors import remove_predecessors
-from gpufabric.validation.ranks import Pace, Ranks, check_placement
+from gpufabric.validation.ranks import Pace
 from gpufabric.validation.words import listed
 
 
@@ -34,8 +34,7 @@ class Coordinator:
         self.api, self.gate, self.pace = api, gate, pace
         self.group: Group | None = None  # once its nodes are this run's: closed, and idle
         self.settled = gate.run
-        self.ranks: Ranks | None = None
-        self.output: str | None = None
+        self.run: GroupRun | None = None
         self.started_at = clock.now()
 
     def decide(self) -> Ending:
@@ -43,7 +42,7 @@ class Coordinator:
         try:
             return self._measure()
         except Undecided as undecided:
-            return self._undecided(undecided)
+            return ending.of_undecided(undecided, self._names())
         except ApiError as error:
             return ending.of_api_error(error, self._names())
         except Exception as error:  # noqa: BLE001  # whatever it is, the message must say so
@@ -60,18 +59,8 @@ class Coordinator:
             say("removing the rank Jobs of an earlier run")
             what = "what an earlier run left"
             leftovers.remove(self.api, self.gate, what=what, poll_s=self.pace.poll, patience_s=self.pace.removal)
-        ranks = Ranks(self.api, self.gate, group, say, self.pace)
-        self.ranks = ranks
-        ranks.create(job)
-        say(f"rank Job {self.gate.names.rank_job} created")
-        found = self._measure_group(ranks, group)
-        if unfit := ranks.unfit():
-            return ending.with_findings(found, unfit)
-        if found.by_a_node and len(group.names) >= contract.LEAST_NODES_FOR_PAIRS:
-            return self._who(found, group, job, say)
-        if found.measurement is not None:
-            return ending.with_findings(found, findings.of_small_group(group.names, found.measurement))
-        return found
+        self.run = GroupRun(self.api, self.gate, group, job, say=say, pace=self.pace)
+        return self.run.measure()
 
     def _take(self, say: Callable[[str], None]) -> Group:
         """The group's nodes, closed and idle. A raise of `run` allows to drain them, and stays one until they are taken."""
@@ -84,34 +73,14 @@ class Coordinator:
         self.settled = self.gate.run
         return group
 
-    def _measure_group(self, ranks: Ranks, group: Group) -> Ending:
-        try:
-            followed = ranks.follow()
-            check_placement(followed, group)
-            nodes.check_unchanged(group, nodes.find(self.api, self.gate.node_selector))
-        except Undecided as undecided:
-            return self._undecided(undecided)
-        return ending.of_measurement(followed.measurement, group.names, explained=followed.explained)
-
-    def _who(self, found: Ending, group: Group, job: Json, say: Callable[[str], None]) -> Ending:
-        """Pairs of nodes, until one can say who it is; the group's outcome stays."""
-        say(f"{self.gate.group} did not pass: {found.reason}")
-        self.output = self.ranks.output() if self.ranks else ""  # of the group's run: its pods are about to go
-        pairs = Pairs(self.api, self.gate, group, job, say=say, pace=self.pace)
-        named = pairs.search()
-        return ending.with_findings(found, named, tuple(pairs.results))
-
-    def _undecided(self, found: Undecided) -> Ending:
-        return Ending(found.outcome, found.reason, found.fix, found.nodes or self._names(), by_a_node=found.by_a_node)
-
     def _names(self) -> tuple[str, ...]:
         return self.group.names if self.group else ()
 
     def record(self, found: Ending) -> Ending:
         """Labels first, then the ConfigMap. What cannot be recorded is no pass: then the nodes are closed again."""
-        output = self.output if self.output is not None else self.ranks.output() if self.ranks else ""
-        if self.ranks is not None:
-            found = self.ranks.with_stages(found)
+        output = self.run.output() if self.run else ""
+        if self.run is not None:
+            found = self.run.ranks.with_stages(found)
         try:
             self._write(found, output)
         except ApiError as error:
@@ -123,7 +92,7 @@ class Coordinator:
                     step()
                 except ApiError as again:
                     print(f"not recorded: {again}", flush=True)
-        if self.ranks is not None:
+        if self.run is not None:
             try:
                 leftovers.delete(self.api, self.gate)  # the nodes' accelerators are free again
             except ApiError as error:

@@ -90,6 +90,11 @@ class Stopped(BaseException):
     """SIGTERM: the coordinator's pod is being deleted. A BaseException, so that no handler on the way takes it for an error."""
 
 
+def of_undecided(found: Undecided, names: tuple[str, ...]) -> Ending:
+    """`names`: the nodes that it is about where it names none itself."""
+    return Ending(found.outcome, found.reason, found.fix, found.nodes or names, by_a_node=found.by_a_node)
+
+
 def of_measurement(measurement: Measurement, nodes: tuple[str, ...], *, explained: bool = False) -> Ending:
     """The judge's word with the advice for its cause. `explained`: the reason already names a pod that ended."""
     cause = "program" if measurement.exit_code == _NO_PROGRAM else measurement.cause

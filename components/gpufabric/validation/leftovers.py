@@ -31,9 +31,12 @@ def rank_pods(api: Api, gate: contract.Gate) -> list[Pod]:
     return [pods.of(raw) for raw in api.list(path("pods", namespace=gate.namespace), labels=selector(gate))]
 
 
-def delete(api: Api, gate: contract.Gate) -> None:
-    """Delete the group's rank Jobs; the pods go in the background."""
-    for name in jobs(api, gate):
+def delete(api: Api, gate: contract.Gate, *, owned_by: str = "") -> None:
+    """Delete the group's rank Jobs, or those with an owner of this UID; the pods go in the background."""
+    for name, job in jobs(api, gate).items():
+        owners = [owner.get("uid") for owner in job["metadata"].get("ownerReferences") or []]
+        if owned_by and owned_by not in owners:
+            continue
         api.delete(path("jobs", name, namespace=gate.namespace, group="batch"))
 
 
