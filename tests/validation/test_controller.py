@@ -313,7 +313,11 @@ def test_the_next_partner_that_frees_up_is_reserved(gpus: Kept) -> None:
     assert pod["containers"][0]["resources"]["limits"] == GPUS
     assert pod["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists"}], "closed nodes are none of its"
     terms = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    assert terms == [{"matchExpressions": [{"key": contract.LABEL_VALIDATED, "operator": "In", "values": ["pass"]}]}]
+    passed = {"key": contract.LABEL_VALIDATED, "operator": "In", "values": ["pass"]}
+    assert terms == [{"matchExpressions": [passed], "matchFields": []}]
+    kept_off = gpus.controller.reservations.job("x", ["n1"])["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+    (term,) = kept_off["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchFields"] == [{"key": "metadata.name", "operator": "NotIn", "values": ["n1"]}]
     assert job["metadata"]["ownerReferences"][0]["uid"] == "pod-uid"
     assert "ports" not in pod["containers"][0]
     assert gpus.label("n2") is None

@@ -314,7 +314,7 @@ def test_nobody_is_opened_alone_where_nobody_is_known_good() -> None:
 
 def test_a_node_that_was_opened_alone_is_no_partner() -> None:
     states = [good("a", busy=True), good("b", record=BY_ITSELF), new("c")]
-    assert decide(states, NOW, TWO) == [Pend("c", NO_PARTNER), Reserve(1)]
+    assert decide(states, NOW, TWO) == [Pend("c", NO_PARTNER), Reserve(1, but=("b",))]
     assert decide(states, NOW, ALONE) == [Measure(("c",), alone=True)]
 
 

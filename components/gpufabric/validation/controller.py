@@ -110,8 +110,8 @@ class Controller:
                 self._do(action, raw)
             except ApiError as error:  # one node that cannot be written must not keep the others waiting
                 print(f"{action}: {error}", flush=True)
-        waiting = sum(action.count for action in actions if isinstance(action, Reserve))
-        self.reservations.want(waiting if self.reservations.possible else 0)
+        wish = next((action for action in actions if isinstance(action, Reserve)), Reserve(0))
+        self.reservations.want(wish.count, wish.but)
         self.metrics.look(self._states(self._nodes(), set()), len(self.runs))
 
     def clean(self) -> None:

@@ -89,9 +89,13 @@ class Measure:
 
 @dataclass(frozen=True)
 class Reserve:
-    """Have this many busy known-good nodes reserved as they free up, for late nodes that have no partner."""
+    """Have this many busy known-good nodes reserved as they free up, for late nodes that have no partner.
+
+    `but`: open nodes that are no partners.
+    """
 
     count: int
+    but: tuple[str, ...] = ()
 
 
 Action = Close | Restore | Pend | Lock | Clear | Measure | Reserve
@@ -186,7 +190,7 @@ def _measure(members: Sequence[State], needy: Sequence[State], wanted: Wanted) -
             )
     to_come = sum(state.busy and not state.why_not and not state.running for state in good)
     if count := min(alone, to_come, room):
-        yield Reserve(count)
+        yield Reserve(count, tuple(state.name for state in members if state.label == "pass" and state not in good))
 
 
 def _partner(state: State, free: Sequence[State], good: Sequence[State]) -> State | None:

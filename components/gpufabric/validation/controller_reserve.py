@@ -9,7 +9,7 @@ For the moment between placeholder and ranks the node is closed and tainted, wha
 """
 
 import copy
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from gpufabric.validation import contract, leftovers
@@ -40,8 +40,12 @@ class Reservations:
             self.waiting = names - set(self.placed.values())
         return self.placed.keys()
 
-    def want(self, count: int) -> None:
-        """As many placeholders wait as late nodes have no partner; a reserved node that nobody took is given back."""
+    def want(self, count: int, but: Sequence[str] = ()) -> None:
+        """As many placeholders wait as late nodes have no partner; a reserved node that nobody took is given back.
+
+        `but`: open nodes that a new placeholder keeps off.
+        """
+        count = count if self.possible else 0
         for node in list(self.placed):
             self.release(node)
         for name in sorted(self.waiting)[count:]:
@@ -52,7 +56,7 @@ class Reservations:
             name = f"{self.prefix}{number}"
             number += 1
             if name not in self.waiting:
-                self._create(name)
+                self._create(name, but)
                 self.waiting.add(name)
 
     def release(self, node: str) -> None:
@@ -60,9 +64,9 @@ class Reservations:
         if name := self.placed.pop(node, ""):
             self._delete(name)
 
-    def _create(self, name: str) -> None:
+    def _create(self, name: str, but: Sequence[str]) -> None:
         try:
-            self.api.create(path("jobs", namespace=self.gate.namespace, group="batch"), self.job(name))
+            self.api.create(path("jobs", namespace=self.gate.namespace, group="batch"), self.job(name, but))
         except ApiError as error:
             if error.status != 409:  # one that is on its way out: the next look sees it
                 raise
@@ -70,14 +74,17 @@ class Reservations:
     def _delete(self, name: str) -> None:
         self.api.delete(path("jobs", name, namespace=self.gate.namespace, group="batch"))
 
-    def job(self, name: str) -> dict[str, Any]:
+    def job(self, name: str, but: Sequence[str] = ()) -> dict[str, Any]:
         """The placeholder: in the judge's image, which is on every node of the group, with the labels of ranks."""
         template = copy.deepcopy(dict(self.gate.rank_job["spec"]["template"]))
         ranks = template["spec"]
         judge = next(each for each in ranks["containers"] if each["name"] == contract.CONTAINER_JUDGE)
         labels = contract.labels(self.gate.group, leftovers.RANKS)
         devices = {device: f"{count:.0f}" for device, count in self.devices.items()}
-        open_node = {"matchExpressions": [{"key": contract.LABEL_VALIDATED, "operator": "In", "values": ["pass"]}]}
+        open_node: dict[str, Any] = {
+            "matchExpressions": [{"key": contract.LABEL_VALIDATED, "operator": "In", "values": ["pass"]}],
+            "matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": [node]} for node in but],
+        }
         only_open = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [open_node]}}
         meta = self.owner["metadata"]
         owner = {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"]}
