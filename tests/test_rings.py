@@ -116,6 +116,15 @@ def test_the_kubernetes_ring_loads_one_sdk_and_only_the_groups_it_uses() -> None
     assert not groups & {"admissionregistration", "apps", "apiextensions", "autoscaling", "helm", "storage", "resource"}
 
 
+def test_the_aws_ring_loads_only_the_groups_it_uses() -> None:
+    loaded = _loaded_by("import warnings; warnings.simplefilter('ignore'); import gpufabric.aws")
+    sdks = {n.split(".")[0] for n in loaded if n.startswith("pulumi_")}
+    assert sdks == {"pulumi_aws", "pulumi_kubernetes"}
+    groups = {n.split(".")[1] for n in loaded if n.startswith("pulumi_aws.") and n.count(".") == 2}
+    assert {"ec2", "eks"} <= groups
+    assert not groups & {"s3", "fsx", "sagemaker", "rds", "lambda_"}
+
+
 def test_only_who_keeps_the_gate_loads_what_it_needs_more() -> None:
     assert {"admissionregistration", "apps"} <= _sdk_groups("from gpufabric.kubernetes import FabricGate")
 

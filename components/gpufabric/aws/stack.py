@@ -1,17 +1,15 @@
 """A whole training cluster on AWS: network, EKS cluster, GPU node groups, device plugins, storage, and a gate per group."""
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from pulumi import ComponentResource, Output, ResourceOptions, get_stack
 from pulumi_kubernetes import Provider
 
 from gpufabric.aws import clock
 from gpufabric.aws.eks_cluster import ApiAccessArgs, EksCluster, ExistingEksArgs, SystemNodesArgs
-from gpufabric.aws.fsx_lustre import FsxLustre
 from gpufabric.aws.network import AwsNetwork, ExistingNetworkArgs
 from gpufabric.aws.node_group import EksGpuNodeGroup, EksNodeGroupArgs
-from gpufabric.aws.s3_bucket import S3Bucket
 from gpufabric.kubernetes import NcclValidation
 from gpufabric.kubernetes.args import NcclValidationArgs, ValidationArgs
 from gpufabric.kubernetes.fabric_daemons import FabricDaemons
@@ -19,6 +17,10 @@ from gpufabric.plan.aws import AwsStackPlan, EksNodeGroupPlan, resolve_aws
 from gpufabric.plan.aws.parts import bucket_args, cluster_args, lustre_args, network_args
 from gpufabric.spec import SpecError
 from gpufabric.spec.aws import AwsStackSpec, AwsTrainingSpec
+
+if TYPE_CHECKING:
+    from gpufabric.aws.fsx_lustre import FsxLustre
+    from gpufabric.aws.s3_bucket import S3Bucket
 
 
 class StackNetworkArgs(TypedDict):
@@ -178,12 +180,16 @@ class AwsTrainingStack(ComponentResource):
         }
         return EksGpuNodeGroup(f"{self._name}-{plan.name}", args, ResourceOptions(parent=self, depends_on=[self.cluster]))
 
-    def _store(self, key: str) -> S3Bucket:
+    def _store(self, key: str) -> "S3Bucket":
+        from gpufabric.aws.s3_bucket import S3Bucket  # its SDK modules only for those who have buckets
+
         args: Any = {**bucket_args(self._spec, key), "cluster_name": self.cluster.cluster_name}
         return S3Bucket(f"{self._name}-{key}", args, ResourceOptions(parent=self))
 
-    def _filesystem(self, key: str) -> FsxLustre:
+    def _filesystem(self, key: str) -> "FsxLustre":
         """In the zone and the security group of the GPU nodes. It is AWS's and outlives the cluster."""
+        from gpufabric.aws.fsx_lustre import FsxLustre  # likewise
+
         args: Any = {**lustre_args(self._spec, key), "cluster_name": self.cluster.cluster_name}
         if not self._spec.filesystems[key].existing:
             args["vpc_id"] = self.network.vpc_id
