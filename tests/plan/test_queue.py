@@ -44,7 +44,7 @@ def test_the_flavor_is_the_groups_nodes_that_passed() -> None:
     assert flavor["nodeLabels"] == {"pool": "train", "gpufabric.dev/validated": "pass"}
     assert flavor["tolerations"] == [dict(GPU_TAINT)], "else TAS would leave out the nodes that its jobs run on"
     assert flavor["topologyName"] == queue_of(H100).topology
-    assert queue_of(CPU).flavor_spec["tolerations"] == []
+    assert "tolerations" not in queue_of(CPU).flavor_spec, "with an empty list Kueue 0.17 can never delete the flavor"
 
 
 def test_the_quota_is_what_the_group_has() -> None:

@@ -98,7 +98,9 @@ def plan_queue(
     topology = f"{own}-{_hash(topology_spec)}"
     flavor_spec = {
         "nodeLabels": {**dict(sorted(group.node_selector.items())), LABEL_VALIDATED: "pass"},
-        "tolerations": [dict(each) for each in fabric.tolerations],
+        # No empty list: Kueue drops it when it takes its finalizer off, its own CRD refuses that as a change of something
+        # immutable, and the flavor could never be deleted (seen with 0.17.0).
+        **({"tolerations": [dict(each) for each in fabric.tolerations]} if fabric.tolerations else {}),
         "topologyName": topology,
     }
     flavor = f"{own}-{_hash(flavor_spec)}"
