@@ -61,6 +61,8 @@ def test_an_up_passes_and_says_what_it_measured(stack: GateStack) -> None:
     assert "GateProgress: 2 of 2 ranks run" in log
     assert re.search(r"GateProgress:\s+4 MiB: busbw [0-9.]+ GB/s", log)
     assert "PASS train: all_reduce busbw" in log
+    assert "Inside: sums right on 2 nodes (2 CPU processes of one node over loopback; no floor is known)." in log
+    assert {name: each["outcome"] for name, each in verdict["inside"]["nodes"].items()} == PASSED
     assert "Node health: 2 checks passed on 2 nodes." in log, "the one that nodes without GPUs are held to, on each"
     assert verdict["health"] == {name: {"passed": ["interface"], "findings": [], "dropped": 0} for name in ("n0", "n1")}
     node = stack.api.get(path("nodes", "n0"))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gpufabric.validation.api import path
-from tests.local.conftest import LocalCluster
+from tests.local.conftest import NAME, LocalCluster, running_cluster
 from tests.local.gate_stack import FLOOR, NAMESPACE, STACK, TORCH, GateStack, make_stack, send
 from tools.image.recipe import read_recipe
 from tools.localcluster.waits import wait_until
@@ -25,17 +25,22 @@ PASSED = {"n0": "pass", "n1": "pass"}
 
 
 @pytest.fixture(scope="module")
-def stack(cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GateStack]:
-    """A stack whose ranks run in the torch image."""
+def workers() -> Iterator[LocalCluster]:
+    """A cluster of its own, whose nodes have the image."""
     if not IMAGE.archive.exists():
         build = "python3 -m tools.image ensure torch (1.1 GiB, minutes)"
         pytest.skip(f"NOT TESTED: the torch backend on pods, since its image is not built; to build it: {build}")
-    cluster.cli("load", str(IMAGE.archive))
-    made = make_stack(cluster, tmp_path_factory.mktemp("torch"))
+    with running_cluster(f"{NAME}-torch", "--torch") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def stack(workers: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> GateStack:
+    """A stack whose ranks run in the torch image."""
+    made = make_stack(workers, tmp_path_factory.mktemp("torch"))
     write(made, run=1)
     made.engine.select(STACK)
-    yield made
-    made.engine.run("destroy", "--yes", "--skip-preview", "--stack", STACK, timeout_s=200)
+    return made
 
 
 def write(stack: GateStack, **validation: Any) -> None:
@@ -66,13 +71,13 @@ def test_an_up_passes_in_the_image_of_the_ranks(stack: GateStack) -> None:
     assert json.loads(data["verdict.json"])["ranks"] == 2
 
 
-def test_a_slow_link_fails_with_both_figures(cluster: LocalCluster, stack: GateStack) -> None:
+def test_a_slow_link_fails_with_both_figures(workers: LocalCluster, stack: GateStack) -> None:
     write(stack, run=2)
-    cluster.degrade("n1", "50mbit")
+    workers.degrade("n1", "50mbit")
     try:
         failed = stack.up()
     finally:
-        cluster.restore()
+        workers.restore()
     assert failed.returncode != 0
     wanted = r"wanted at least 0\.01 GB/s \(floor given in the spec\)"
     said = re.search(rf"FAIL train: all_reduce busbw (0\.00\d+) GB/s at 4 MiB over n0, n1; {wanted}", failed.stdout)
@@ -102,8 +107,8 @@ def test_a_hang_ends_by_its_deadline(stack: GateStack, tmp_path: Path) -> None:
     assert "the benchmark did not end within 12 s and was stopped" in log.read_text("utf-8")
 
 
-def test_an_image_without_torch_is_named_so(cluster: LocalCluster, stack: GateStack) -> None:
-    write(stack, run=5, rank_image=cluster.image)
+def test_an_image_without_torch_is_named_so(workers: LocalCluster, stack: GateStack) -> None:
+    write(stack, run=5, rank_image=workers.image)
     failed = stack.up()
     assert failed.returncode != 0
     said = [line for line in failed.stdout.splitlines() if "UNKNOWN train:" in line]

@@ -20,7 +20,8 @@ def main() -> int:
     name = check_name(given.name)
     match given.command:
         case "up":
-            lifecycle.up(name, given.workers, _labels(name, given.workers, given.label) if given.label else None)
+            labels = _labels(name, given.workers, given.label) if given.label else None
+            lifecycle.up(name, given.workers, labels, torch=given.torch)
         case "down":
             lifecycle.down(name)
         case "status":
@@ -52,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--workers", type=int, help=f"number of workers (default: as last time, else {DEFAULT_WORKERS})")
     label_help = "extra label of all workers, or of one (repeatable; replaces those of last time)"
     up.add_argument("--label", action="append", default=[], metavar="[NODE:]KEY=VALUE", help=label_help)
+    up.add_argument("--torch", action="store_true", help="nodes have the image with torch, too (minutes, the first time)")
     commands.add_parser("down", help="remove the cluster and all that it made")
     commands.add_parser("status", help="machines, links, programs; exit status 1 when something is wrong")
     degrade = commands.add_parser("degrade", help="slow a node's link down, in both directions")

@@ -30,6 +30,8 @@ class Wish:
 
     workers: int = DEFAULT_WORKERS
     labels: dict[str, dict[str, str]] = field(default_factory=dict)
+    torch: bool = False
+    """Nodes have the image with torch, too."""
 
     @property
     def worker_names(self) -> list[str]:

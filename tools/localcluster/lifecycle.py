@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tools.errors import ToolError
 from tools.folders import cache_folder, locked, state_folder
-from tools.image.build import ensure_images
-from tools.image.recipe import read_recipe
+from tools.image.build import ensure_images, ensure_torch
+from tools.image.recipe import Recipe, read_recipe
 from tools.localcluster import cgroups, control_plane, health, image_store, links, node, processes, registry
 from tools.localcluster.addresses import Addresses
 from tools.localcluster.cluster import MAX_WORKERS, Cluster, Wish, folder_of, kubeconfig_of, read_wish, write_wish
@@ -35,9 +35,14 @@ def require_root() -> None:
 
 def describe(name: str, wish: Wish, addresses: Addresses) -> Cluster:
     """The cluster as it should be."""
-    gate, pause = read_recipe("gate"), read_recipe("pause")
     programs = {p.name: p.installed for p in select(read_programs(), "cluster")}
-    return Cluster(name, addresses, wish, programs, pause.reference, image_store.store_of([gate.archive, pause.archive]))
+    store = image_store.store_of([recipe.archive for recipe in _images(wish)])
+    return Cluster(name, addresses, wish, programs, read_recipe("pause").reference, store)
+
+
+def _images(wish: Wish) -> list[Recipe]:
+    """What every node has from its first moment."""
+    return [read_recipe(key) for key in ("gate", "pause", *(["torch"] if wish.torch else []))]
 
 
 def existing(name: str) -> Cluster:
@@ -48,20 +53,23 @@ def existing(name: str) -> Cluster:
     return describe(name, wish, Addresses(index))
 
 
-def up(name: str, workers: int | None, labels: dict[str, dict[str, str]] | None) -> None:
-    """Bring up or heal."""
+def up(name: str, workers: int | None, labels: dict[str, dict[str, str]] | None, *, torch: bool = False) -> None:
+    """Bring up or heal. `torch`: with the image that has torch, from now on."""
     require_root()
     _require_visible_folders()
-    _decide(read_wish(name) or Wish(), workers, labels)  # a wrong wish is refused before anything is made
+    wish = _decide(read_wish(name) or Wish(), workers, labels, torch=torch)  # refused before anything is made, if it is wrong
     ensure_built(select(read_programs(), "cluster"))
     ensure_packages(CLUSTER)
-    image_store.ensure_store([image.archive for image in ensure_images()])
+    ensure_images()
+    if wish.torch:
+        ensure_torch()
+    image_store.ensure_store([recipe.archive for recipe in _images(wish)])
     with locked(folder_of(name), waiting=LOCK_MESSAGE):
         folder_of(name).chmod(0o700)  # private keys
         known = read_wish(name)
         if known is None:
             _remove(name)  # left by a boot before this one, or by a start that was killed at once
-        wish = _decide(known or Wish(), workers, labels)
+        wish = _decide(known or Wish(), workers, labels, torch=torch)
         cluster = describe(name, wish, registry.enter(name))
         wrong = health.problems(cluster) if known else []
         if known and not wrong:
@@ -215,8 +223,9 @@ def _require_visible_folders() -> None:
                 raise ToolError(f"{folder} lies in {hidden}, which every machine has for itself; choose another folder")
 
 
-def _decide(known: Wish, workers: int | None, labels: dict[str, dict[str, str]] | None) -> Wish:
-    wish = Wish(known.workers if workers is None else workers, known.labels if labels is None else labels)
+def _decide(known: Wish, workers: int | None, labels: dict[str, dict[str, str]] | None, *, torch: bool) -> Wish:
+    all_labels = known.labels if labels is None else labels
+    wish = Wish(known.workers if workers is None else workers, all_labels, known.torch or torch)
     if not 1 <= wish.workers <= MAX_WORKERS:
         raise ToolError(f"--workers {wish.workers}: from 1 to {MAX_WORKERS}")
     unknown = [name for name in wish.labels if name not in wish.worker_names]

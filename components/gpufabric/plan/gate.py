@@ -79,7 +79,8 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
     # Not the advice of node health: a release that words it anew must not run every passed gate again. Nor what holds for
     # late nodes only, nor how nodes are closed.
     advised = parts.health.without_advice() if parts.health else None
-    decisive = replace(draft, run=0, single_node_ok=False, hold="label", health=advised)
+    inside = parts.inside.wish.without_words() if parts.inside else None
+    decisive = replace(draft, run=0, single_node_ok=False, hold="label", health=advised, inside=inside)
     fingerprint = _hash([parts.group.accelerators, decisive.to_dict(), _without_place(coordinator)])
     trigger = _hash([fingerprint, parts.validation.run])
     # The same wish finds its own Job again after a killed `up`; another wish gets another name, which removes the first.
