@@ -10,6 +10,7 @@ from tools.toolchain.programs import Program
 # Writes the file that -o names, and a line per build; says what it is told to about its version; fails or hangs on demand.
 FAKE_GO = """#!/bin/sh
 if [ "$1" = env ]; then echo "${FAKE_GO_VERSION:-go1.26.0}"; exit 0; fi
+if [ "$1" = list ]; then echo "$FAKE_GO_SOURCE"; exit 0; fi
 while [ $# -gt 1 ]; do
   if [ "$1" = -o ]; then output=$2; fi
   shift

@@ -1,5 +1,6 @@
 """Builds: only what is missing, one at a time, whole or not at all, and errors that say what to do."""
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -40,6 +41,21 @@ def test_a_failed_build_names_its_log_and_keeps_the_earlier_ones(tmp_path: Path,
     with pytest.raises(ToolError, match=r"(?s)building bad 1.0.0 failed; .*build.log ends with:\nundefined: everything"):
         ensure_built([good, bad])
     assert missing([good, bad]) == [bad]
+
+
+def test_files_of_its_module_are_kept_beside_the_program(tmp_path: Path, go_log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "source"
+    for name in ("config/crd/a.yaml", "config/crd/deeper/b.yaml", "config/role.yaml", "config/other.yaml"):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(f"{name} {go_log}")
+        (source / name).chmod(0o444)  # as the module cache has them
+    monkeypatch.setenv("FAKE_GO_SOURCE", str(source))
+    program = dataclasses.replace(a_program(tmp_path), files=("config/crd", "config/role.yaml"))
+    ensure_built([program])
+    kept = {str(file.relative_to(program.share)): file.read_text() for file in program.share.rglob("*.yaml")}
+    wanted = ("config/crd/a.yaml", "config/crd/deeper/b.yaml", "config/role.yaml")
+    assert kept == {name: f"{name} {go_log}" for name in wanted}
+    assert program.share.parent == program.installed.parent
 
 
 KILLED = """

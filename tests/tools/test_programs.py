@@ -37,6 +37,7 @@ def test_the_version_in_the_table_is_the_one_the_module_pins(program: Program) -
 
 def test_groups() -> None:
     assert {p.name for p in select(PROGRAMS, "cluster")} == NEEDED_BY_THE_CLUSTER
+    assert {p.name for p in select(PROGRAMS, "addon")} == {"kueue"}
     assert {p.name for p in select(PROGRAMS, "engine")} == {"pulumi", "pulumi-resource-kubernetes"}
     optional = {"kubectl", "pulumi-dynamic-bridge", "terraform-provider-aws"}
     assert {p.name for p in select(PROGRAMS, "all")} == {p.name for p in PROGRAMS} - optional
@@ -59,8 +60,9 @@ def test_the_provider_announces_the_version_of_the_python_package() -> None:
 def test_the_key_depends_on_sources_and_flags(tmp_path: Path) -> None:
     program = a_program(tmp_path)
     keys = {program.key, dataclasses.replace(program, ldflags=("-w",)).key, dataclasses.replace(program, package="other").key}
+    keys.add(dataclasses.replace(program, files=("config",)).key)
     for file in ("go.sum", "main.go", "go.mod"):
         (program.module / file).write_text(f"changed {file}\n")
         keys.add(dataclasses.replace(program).key)
-    assert len(keys) == 6
+    assert len(keys) == 7
     assert dataclasses.replace(program, cold_seconds=99).key in keys

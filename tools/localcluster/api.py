@@ -47,6 +47,11 @@ class Api:
         """PATCH with a JSON merge patch."""
         return self._send("PATCH", path, change, "application/merge-patch+json")
 
+    def apply(self, path: str, text: str) -> dict[str, Any]:
+        """Server-side apply of an object as YAML or JSON text: made, or corrected where it differs."""
+        query = "?fieldManager=localcluster&force=true"
+        return self._send("PATCH", f"{path}{query}", text, "application/apply-patch+yaml")
+
     def delete(self, path: str) -> None:
         """DELETE."""
         self._send("DELETE", path, None)
@@ -60,10 +65,10 @@ class Api:
         leases = self.get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")["items"]
         return {lease["metadata"]["name"]: _time(lease["spec"]["renewTime"]) for lease in leases}
 
-    def _send(self, method: str, path: str, body: dict[str, Any] | None, content_type: str = "") -> dict[str, Any]:
+    def _send(self, method: str, path: str, body: dict[str, Any] | str | None, content_type: str = "") -> dict[str, Any]:
         request = urllib.request.Request(f"{self.pki.server}{path}", method=method)  # noqa: S310 (https, our own server)
         if body is not None:
-            request.data = json.dumps(body).encode()
+            request.data = (body if isinstance(body, str) else json.dumps(body)).encode()
             request.add_header("Content-Type", content_type)
         with self._opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
             content: dict[str, Any] = json.load(answer)

@@ -1,11 +1,11 @@
-"""Commands: up, down, status, degrade, restore, kill, revive, restart, load, kubeconfig."""
+"""Commands: up, down, status, degrade, restore, kill, revive, restart, load, kueue, kubeconfig."""
 
 import argparse
 import re
 from pathlib import Path
 
 from tools.errors import ToolError
-from tools.localcluster import lifecycle, operations
+from tools.localcluster import kueue, lifecycle, operations
 from tools.localcluster.cluster import DEFAULT_NAME, DEFAULT_WORKERS, Wish, check_name, kubeconfig_of, read_wish
 
 DESCRIPTION = """A Kubernetes cluster with real pods on this machine, made of Linux namespaces.
@@ -38,6 +38,8 @@ def main() -> int:
             operations.restart(name, given.machine, given.program)
         case "load":
             operations.load(name, given.archive)
+        case "kueue":
+            kueue.install(name)
         case "kubeconfig":
             print(kubeconfig_of(name))
     return 0
@@ -67,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     restart.add_argument("machine")
     restart.add_argument("program", help="kubelet, containerd, kube-apiserver, ...")
     commands.add_parser("load", help="import a docker archive on every node").add_argument("archive", type=Path)
+    commands.add_parser("kueue", help="install the pinned Kueue, the queue of scheduler: {kind: kueue}")
     commands.add_parser("kubeconfig", help="print the path of the administrator's kubeconfig")
     return parser
 

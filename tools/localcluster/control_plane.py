@@ -44,7 +44,7 @@ def etcd(machine: Machine, program: Path) -> Daemon:
 
 
 def api_server(machine: Machine, program: Path, pki: Pki) -> Daemon:
-    """Admits privileged pods: mount daemons need them."""
+    """Admits privileged pods: mount daemons need them. Calls webhooks at their pods: no kube-proxy runs on this machine."""
     return Daemon(
         "kube-apiserver",
         machine,
@@ -58,6 +58,7 @@ def api_server(machine: Machine, program: Path, pki: Pki) -> Daemon:
             "--allow-privileged=true",
             "--authorization-mode=Node,RBAC",
             "--enable-admission-plugins=NodeRestriction",
+            "--enable-aggregator-routing=true",
             f"--client-ca-file={pki.ca}",
             f"--tls-cert-file={pki.certificate('apiserver')}",
             f"--tls-private-key-file={pki.key('apiserver')}",

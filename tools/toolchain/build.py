@@ -76,8 +76,28 @@ def _build(go: str, program: Program, position: str) -> None:
     if status != 0:
         raise ToolError(f"building {program.name} {program.version} failed; {log} ends with:\n{_tail(log)}")
     log.unlink()
+    _keep_files(go, program)
     unfinished.rename(target)
     print(f"{title}: built in {_duration(time.monotonic() - started)}", flush=True)
+
+
+def _keep_files(go: str, program: Program) -> None:
+    """Copy what the program needs of its own module: the module cache may be emptied, or be another one the next time."""
+    if not program.files:
+        return
+    command = [go, "list", "-f", "{{.Module.Dir}}", program.package]
+    told = subprocess.run(command, cwd=program.module, env=_environment(), capture_output=True, text=True, check=False)
+    if told.returncode != 0:
+        raise ToolError(f"`{' '.join(command)}` failed: {told.stderr.strip()[-600:]}")
+    source = Path(told.stdout.strip())
+    shutil.rmtree(program.share, ignore_errors=True)
+    for name in program.files:
+        files = sorted((source / name).rglob("*")) if (source / name).is_dir() else [source / name]
+        for file in files:
+            if file.is_file():
+                copy = program.share / file.relative_to(source)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(file.read_bytes())  # not copytree: the module cache is read-only, and so would the copies be
 
 
 def _environment() -> dict[str, str]:

@@ -20,7 +20,10 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     ensure_parser = commands.add_parser("ensure", help="build what is missing")
     ensure_parser.add_argument(
-        "what", nargs="?", default="all", help="engine, cluster, all, extra, provider-aws, browser, or one program's name"
+        "what",
+        nargs="?",
+        default="all",
+        help="engine, cluster, addon, all, extra, provider-aws, browser, or one program's name",
     )
     commands.add_parser("path", help="print the folder to put first on PATH")
     commands.add_parser("list", help="what is there, what would be built, and how long that takes")

@@ -10,7 +10,7 @@ from typing import Any
 from tools.errors import ToolError
 from tools.folders import REPOSITORY, cache_folder
 
-GROUPS = ("engine", "cluster", "extra", "provider-aws")
+GROUPS = ("engine", "cluster", "addon", "extra", "provider-aws")
 # Built only when asked for: `make toolchain` and the tests do without.
 OPTIONAL = ("extra", "provider-aws")
 
@@ -26,6 +26,8 @@ class Program:
     package: str
     ldflags: tuple[str, ...]
     cold_seconds: int
+    files: tuple[str, ...] = ()
+    """Folders and files of the package's own Go module that are kept beside the program."""
 
     @cached_property
     def key(self) -> str:
@@ -34,13 +36,18 @@ class Program:
         for file in ("go.mod", "go.sum", "main.go"):
             path = self.module / file
             digest.update(f"{file}\0".encode() + (path.read_bytes() if path.exists() else b"") + b"\0")
-        digest.update("\0".join([self.package, *self.ldflags]).encode())
+        digest.update("\0".join([self.package, *self.ldflags, *self.files]).encode())
         return digest.hexdigest()[:16]
 
     @property
     def installed(self) -> Path:
         """Where the finished program lies. The file appears by one rename: if it exists, it is whole."""
         return cache_folder() / "programs" / f"{self.name}-{self.version}-{self.key}" / self.name
+
+    @property
+    def share(self) -> Path:
+        """Where its files lie, in the folders of their module; there before the program is."""
+        return self.installed.with_name("share")
 
 
 def read_programs(table: Path | None = None) -> list[Program]:
@@ -76,4 +83,5 @@ def _row(row: dict[str, Any], shared: dict[str, list[str]]) -> Program:
         package=row["package"],
         ldflags=tuple(flag.format(version=row["version"]) for flag in flags),
         cold_seconds=row["cold_seconds"],
+        files=tuple(row.get("files", ())),
     )
