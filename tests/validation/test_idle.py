@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpufabric.validation import busy, clock, contract
+from gpufabric.validation import busy, clock, contract, permissions
 from gpufabric.validation.contract import ANNOTATION_HOLD, ANNOTATION_VALIDATION, HOLD_TAINT, LABEL_VALIDATED
 from tests.validation.fake_api import NAMESPACE, Cluster
 from tests.validation.fake_nodes import Nodes
@@ -286,6 +286,20 @@ def test_a_node_that_rebooted_in_a_drain_stays_closed(two: Nodes) -> None:
     two.cluster.at_patch = reboot
     assert two.go()[0] == 3
     assert two.labels() == ["pass", None]
+
+
+def test_a_drain_needs_what_the_account_may_do_and_no_more(two: Nodes) -> None:
+    two.gate["run"] = 2
+    two.cluster.tenant("job-0", "n0")
+    two.go()
+    of_cluster = {("/".join(each.path.split("/")[3:4]), each.method) for each in two.cluster.requests if "/nodes" in each.path}
+    assert of_cluster == {("nodes", "GET"), ("nodes", "PATCH")}
+    (reading,) = [each.path for each in two.cluster.requests if each.method == "GET" and "/configmaps/" in each.path]
+    read = [rule for rule in permissions.coordinator_in_namespace("train-verdict") if "resourceNames" in rule]
+    assert read == [{"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["train-verdict"], "verbs": ["get"]}]
+    assert reading == VERDICT
+    assert any("pods/eviction" in rule["resources"] for rule in permissions.coordinator_in_cluster(2))
+    assert not any("pods/eviction" in rule["resources"] for rule in permissions.coordinator_in_cluster(1))
 
 
 # --- the taint ---
