@@ -280,6 +280,46 @@ def test_a_reboot_takes_a_doubt_away(kept: Kept) -> None:
     assert len(kept.kubelets.ran) >= 3, "two partners in the new boot"
 
 
+OTHER_TAINT = {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
+
+
+def test_the_taint_is_set_where_a_node_is_closed_and_taken_away_where_it_is_opened() -> None:
+    kept = Kept({**copy.deepcopy(GATE), "hold": "taint"})
+    try:
+        kept.cluster.node("n2", boot_id="boot-3")
+        kept.cluster.objects["/api/v1/nodes/n2"]["spec"] = {"taints": [OTHER_TAINT]}
+        kept.look()
+        assert kept.cluster.taints("n2") == [OTHER_TAINT, contract.HOLD_TAINT], "it joined without"
+        assert kept.kubelets.ran == [], "closed before it is measured"
+        kept.until(lambda: kept.label("n2") == "pass")
+        assert kept.cluster.taints("n2") == [OTHER_TAINT]
+        kept.status("n1", ready=False)
+        kept.look()
+        assert kept.cluster.taints("n1") == [contract.HOLD_TAINT]
+        kept.status("n1", ready=True)
+        kept.look()
+        assert (kept.label("n1"), kept.cluster.taints("n1")) == ("pass", [])
+        kept.cluster.objects["/api/v1/nodes/n1"]["spec"] = {"taints": [contract.HOLD_TAINT]}
+        kept.look()
+        assert kept.cluster.taints("n1") == [], "an open node has none, whoever left it"
+    finally:
+        kept.cluster.close()
+
+
+def test_a_taint_that_is_refused_is_tried_at_the_next_look() -> None:
+    kept = Kept({**copy.deepcopy(GATE), "hold": "taint"})
+    try:
+        kept.cluster.node("n2", boot_id="boot-3")
+        kept.cluster.forbidden.add(("patch", "nodes"))
+        kept.look()
+        assert kept.cluster.taints("n2") == []
+        kept.cluster.forbidden.clear()
+        kept.look()
+        assert kept.cluster.taints("n2") == [contract.HOLD_TAINT]
+    finally:
+        kept.cluster.close()
+
+
 GPUS = {"nvidia.com/gpu": "8"}
 PRIORITY = "gpufabric-local-train-controller"
 
