@@ -10,6 +10,7 @@ from gpufabric.validation.api import path
 from gpufabric.validation.contract import ANNOTATION_VALIDATION, LABEL_VALIDATED
 from tests.local.conftest import NAME, LocalCluster, running_cluster
 from tests.local.gate_stack import NAMESPACE, STACK, GateStack, make_stack
+from tests.local.test_controller import log
 from tests.local.test_hold import PATIENCE_S, pods, running_on, taints, template, waits_for
 from tools.localcluster.waits import wait_until
 
@@ -76,7 +77,11 @@ def test_a_late_node_gets_the_partner_that_a_job_waits_for(grown: LocalCluster, 
     job(stack, "next", grown.image, replicas=1)
     wait_until("the next job to be turned away", lambda: len(waits_for(stack, "next")) == 1, PATIENCE_S)
     stack.api.merge_patch(f"{JOBS}/job", {"spec": {"replicas": 1}})
-    wait_until("n2 to be open", lambda: stack.labels() == dict.fromkeys(("n0", "n1", "n2"), "pass"), 2 * PATIENCE_S)
+    try:
+        wait_until("n2 to be open", lambda: stack.labels() == dict.fromkeys(("n0", "n1", "n2"), "pass"), 2 * PATIENCE_S)
+    except Exception:
+        print(log(stack), running_on(stack, "job"), running_on(stack, "next"))
+        raise
     (busy,) = running_on(stack, "job")
     record = json.loads(stack.api.get(path("nodes", "n2"))["metadata"]["annotations"][ANNOTATION_VALIDATION])
     assert {record["partner"], busy} == {"n0", "n1"}, "measured with the node that was freed"

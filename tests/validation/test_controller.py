@@ -361,6 +361,7 @@ def test_the_next_partner_that_frees_up_is_reserved(gpus: Kept) -> None:
     assert job["metadata"]["ownerReferences"][0]["uid"] == "pod-uid"
     assert "ports" not in pod["containers"][0]
     assert gpus.label("n2") is None
+    gpus.controller.busy_s = 3600.0  # what is known of all pods is old
     del gpus.cluster.objects["/api/v1/namespaces/default/pods/b"]
     gpus.cluster.pod(0, "n1", job="train-ranks-reserve-0")  # the scheduler takes it before any job
     gpus.kubelets.hold = True
@@ -385,6 +386,18 @@ def test_a_reservation_that_nobody_needs_is_given_back(gpus: Kept) -> None:
     del gpus.cluster.objects["/api/v1/nodes/n2"]
     gpus.look()
     assert placeholders(gpus) == []
+
+
+def test_a_reserved_node_that_is_not_idle_is_given_back_and_kept_off(gpus: Kept) -> None:
+    gpus.look()
+    gpus.cluster.pod(0, "n1", job="train-ranks-reserve-0")  # its devices were free, but something else is there
+    gpus.look()
+    (job,) = placeholders(gpus)
+    affinity = job["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+    (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchFields"] == [{"key": "metadata.name", "operator": "NotIn", "values": ["n1"]}]
+    assert gpus.label("n1") == "pass"
+    assert gpus.kubelets.ran == []
 
 
 def test_a_placed_reservation_that_nobody_needs_is_given_back(gpus: Kept) -> None:

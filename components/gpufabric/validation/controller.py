@@ -103,7 +103,8 @@ class Controller:
         self.reservations.look()
         states = self._states(raw, set())
         if any(needs_validation(each, time.time()) for each in states):
-            states = self._states(raw, self._busy())
+            placed = set(self.reservations.placed)  # a moment ago they were busy, as far as is remembered
+            states = self._states(raw, (self._busy() - placed) | (self._busy_now(sorted(placed)) if placed else set()))
         actions = decide(states, time.time(), self.wanted)
         for action in actions:
             try:

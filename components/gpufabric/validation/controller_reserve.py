@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from gpufabric.validation import contract, leftovers
-from gpufabric.validation.api import Api, ApiError, Json, path
+from gpufabric.validation.api import Api, Json, path
 
 _COMMAND: Final = ("python3", "-c", "import time\nwhile True: time.sleep(3600)")
 
@@ -26,6 +26,7 @@ class Reservations:
         self.prefix = f"{gate.names.rank_job}-reserve-"
         self.placed: dict[str, str] = {}
         self.waiting: set[str] = set()
+        self.made = 0
 
     @property
     def possible(self) -> bool:
@@ -46,30 +47,22 @@ class Reservations:
         `but`: open nodes that a new placeholder keeps off.
         """
         count = count if self.possible else 0
+        but = [*but, *self.placed]  # whatever else is on a node that nobody took would be there again
         for node in list(self.placed):
             self.release(node)
         for name in sorted(self.waiting)[count:]:
             self._delete(name)
             self.waiting.discard(name)
-        number = 0
         while len(self.waiting) < count:
-            name = f"{self.prefix}{number}"
-            number += 1
-            if name not in self.waiting:
-                self._create(name, but)
-                self.waiting.add(name)
+            name = f"{self.prefix}{self.made}"  # never one that is on its way out
+            self.made += 1
+            self.api.create(path("jobs", namespace=self.gate.namespace, group="batch"), self.job(name, but))
+            self.waiting.add(name)
 
     def release(self, node: str) -> None:
         """Free the node's devices; nothing where it is not reserved."""
         if name := self.placed.pop(node, ""):
             self._delete(name)
-
-    def _create(self, name: str, but: Sequence[str]) -> None:
-        try:
-            self.api.create(path("jobs", namespace=self.gate.namespace, group="batch"), self.job(name, but))
-        except ApiError as error:
-            if error.status != 409:  # one that is on its way out: the next look sees it
-                raise
 
     def _delete(self, name: str) -> None:
         self.api.delete(path("jobs", name, namespace=self.gate.namespace, group="batch"))
