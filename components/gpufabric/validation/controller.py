@@ -112,7 +112,10 @@ class Controller:
             except ApiError as error:  # one node that cannot be written must not keep the others waiting
                 print(f"{action}: {error}", flush=True)
         wish = next((action for action in actions if isinstance(action, Reserve)), Reserve(0))
-        self.reservations.want(wish.count, wish.but)
+        try:
+            self.reservations.want(wish.count, wish.but)
+        except ApiError as error:  # a quota, or an admission policy: without a placeholder a partner is waited for all the same
+            print(f"no node is reserved: {error}", flush=True)
         self.metrics.look(self._states(self._nodes(), set()), len(self.runs))
 
     def clean(self) -> None:
