@@ -46,10 +46,14 @@ def declare_aws(spec: "AwsTrainingSpec", raw: dict[str, object]) -> None:
     from pulumi_aws import Provider
 
     from gpufabric.aws import AwsTrainingStack, clock
+    from gpufabric.aws.lookup import look_up_groups
     from gpufabric.plan.aws import resolve_aws
 
-    plan = resolve_aws(spec, pulumi.get_stack(), now=clock.now())
+    stack_name, now = pulumi.get_stack(), clock.now()
+    plan = resolve_aws(spec, stack_name, now=now)
     account = Provider("account", region=spec.region)
+    if found := look_up_groups(spec, pulumi.ResourceOptions(providers=[account])):
+        resolve_aws(spec, stack_name, now=now, found=found)
     args = {key: value for key, value in raw.items() if key not in ("cloud", "orchestrator")}
     stack = AwsTrainingStack(plan.stack, args, pulumi.ResourceOptions(providers=[account]))  # type: ignore[arg-type]
     for key in ("kubeconfig", "pod_profiles", "validation", "cost"):

@@ -46,6 +46,8 @@ class Recording:
 
     resources: list[Registered] = field(default_factory=list)
     outputs: dict[str, Any] = field(default_factory=dict)
+    invoked: list[tuple[str, dict[str, Any], str]] = field(default_factory=list)
+    """Token, arguments and provider of each call."""
 
     def of(self, kind: str) -> list[Registered]:
         """All resources whose type ends in ``kind``, by name."""
@@ -113,7 +115,12 @@ class _Recorder(MockMonitor):
         return empty_pb2.Empty()
 
     def Invoke(self, request: Any) -> Any:  # noqa: N802
-        raise AssertionError(f"a component invoked {request.tok}")
+        assert request.tok in self._computed, f"a component invoked {request.tok}"
+        asked = _plain(json_format.MessageToDict(request.args))
+        self._recording.invoked.append((request.tok, asked, _short(request.provider.rpartition("::")[0])))
+        answer = struct_pb2.Struct()
+        answer.update({**asked, **self._computed[request.tok]})
+        return resource_pb2.ResourceInvokeResponse(**{"return": answer})
 
     def _record(self, urn: str, request: Any, options: dict[str, Any], inputs: Any) -> Registered:
         found = Registered(
@@ -187,7 +194,7 @@ def run(
 ) -> Recording:
     """Run ``program`` as the body of a stack and wait for all it started; raises what it raises.
 
-    ``cluster``: objects that can be read, by id. ``computed``: outputs that a cloud adds, by the resource's type.
+    ``cluster``: objects that can be read, by id. ``computed``: outputs that a cloud adds, by the type of a resource or a call.
     ``recording``: where to note, for a program that raises. Each run has settings of its own, since Pulumi keeps them in
     context variables.
     """

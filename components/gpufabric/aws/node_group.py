@@ -12,9 +12,11 @@ from pulumi_aws import autoscaling, ec2, eks, iam
 
 from gpufabric.aws import clock
 from gpufabric.aws.handles import given, wishes
+from gpufabric.aws.lookup import look_up
 from gpufabric.kubernetes.args import NodeGroupArgs
 from gpufabric.plan import PodProfile, decide_hardware, pod_profile
 from gpufabric.plan.aws import EksNodeGroupPlan, gate_group, plan_alone
+from gpufabric.plan.aws.lookup import wants
 from gpufabric.plan.aws.policies import managed_policy, trust
 from gpufabric.plan.aws.regions import region_of
 from gpufabric.spec.aws import EksGpuNodesSpec
@@ -115,7 +117,10 @@ class EksGpuNodeGroup(ComponentResource):
 
     def __init__(self, name: str, args: EksGpuNodeGroupArgs, opts: ResourceOptions | None = None) -> None:
         wish = EksGpuNodesSpec.parse(wishes(args, _HANDLES), name)
-        plan = plan_alone(wish, now=clock.now(), path=name, handles=given(args, _HANDLES))
+        found = None
+        if wants(wish.capacity):
+            found = look_up(str(wish.capacity.id), region_of(wish.zone), opts, f"{name}.capacity.id")
+        plan = plan_alone(wish, now=clock.now(), path=name, handles=given(args, _HANDLES), found=found)
         member = gate_group(plan)
         self.pod_profile: PodProfile = pod_profile(member, *decide_hardware(member, name))
         self.gate_group: NodeGroupArgs = member.model_dump(exclude_none=True)  # type: ignore[assignment]  # plain keys of the spec

@@ -8,12 +8,14 @@ from pulumi_kubernetes import Provider
 
 from gpufabric.aws import clock
 from gpufabric.aws.eks_cluster import ApiAccessArgs, EksCluster, ExistingEksArgs, SystemNodesArgs
+from gpufabric.aws.lookup import look_up_groups
 from gpufabric.aws.network import AwsNetwork, ExistingNetworkArgs
 from gpufabric.aws.node_group import EksGpuNodeGroup, EksNodeGroupArgs
 from gpufabric.kubernetes import NcclValidation
 from gpufabric.kubernetes.args import NcclValidationArgs, ValidationArgs
 from gpufabric.kubernetes.fabric_daemons import FabricDaemons
-from gpufabric.plan.aws import AwsStackPlan, EksNodeGroupPlan, resolve_aws
+from gpufabric.plan.aws import AwsStackPlan, resolve_aws
+from gpufabric.plan.aws.lookup import with_window
 from gpufabric.plan.aws.parts import bucket_args, cluster_args, lustre_args, network_args
 from gpufabric.spec import SpecError
 from gpufabric.spec.aws import AwsStackSpec, AwsTrainingSpec
@@ -126,14 +128,15 @@ class AwsTrainingStack(ComponentResource):
         AwsStackSpec.parse(args, name)
         try:
             spec = AwsTrainingSpec.parse({"cloud": "aws", **args})
-            plan = resolve_aws(spec, get_stack(), now=clock.now())
+            found = look_up_groups(spec, opts)
+            plan = resolve_aws(spec, get_stack(), now=clock.now(), found=found)
         except SpecError as error:
             raise error.below(name) from None
         super().__init__("gpufabric:index:AwsTrainingStack", name, {}, opts)
-        self._name, self._args, self._spec, self._plan = name, args, spec, plan
+        self._name, self._args, self._spec, self._plan, self._found = name, args, spec, plan, found
         self.network = self._network()
         self.cluster = self._cluster()
-        self.node_groups = {group.name: self._node_group(group, wish) for group, wish in self._pairs()}
+        self.node_groups = {group.name: self._node_group(position) for position, group in enumerate(plan.node_groups)}
         self.stores = {key: self._store(key) for key in spec.stores}
         self.inside = Provider(f"{name}-kubernetes", kubeconfig=self.cluster.kubeconfig, opts=ResourceOptions(parent=self))
         self.filesystems = {key: self._filesystem(key) for key in spec.filesystems}
@@ -151,9 +154,6 @@ class AwsTrainingStack(ComponentResource):
             }
         )
 
-    def _pairs(self) -> list[tuple[EksNodeGroupPlan, EksNodeGroupArgs]]:
-        return list(zip(self._plan.node_groups, self._args["node_groups"], strict=True))
-
     def _network(self) -> AwsNetwork:
         args: Any = network_args(self._spec)
         return AwsNetwork(f"{self._name}-network", args, ResourceOptions(parent=self))
@@ -166,8 +166,9 @@ class AwsTrainingStack(ComponentResource):
             args["system_subnet_ids"] = self.network.system_subnet_id.apply(lambda subnet: [subnet])
         return EksCluster(self._name, args, ResourceOptions(parent=self))
 
-    def _node_group(self, plan: EksNodeGroupPlan, wish: EksNodeGroupArgs) -> EksGpuNodeGroup:
+    def _node_group(self, position: int) -> EksGpuNodeGroup:
         """After the whole cluster: a node without its network add-on is not Ready, and one without DNS runs nothing."""
+        plan, wish = self._plan.node_groups[position], self._args["node_groups"][position]
         args: Any = {
             **wish,
             "cluster_name": self.cluster.cluster_name,
@@ -178,6 +179,9 @@ class AwsTrainingStack(ComponentResource):
             "kubernetes_version": self._plan.version.kubernetes,
             "tags": dict(self._plan.tags),
         }
+        if found := self._found.get(position):  # asked for once: the group gets what was found
+            window = with_window(self._spec.node_groups[position].capacity, found, "")
+            args["capacity"] = window.model_dump(exclude_none=True)
         return EksGpuNodeGroup(f"{self._name}-{plan.name}", args, ResourceOptions(parent=self, depends_on=[self.cluster]))
 
     def _store(self, key: str) -> "S3Bucket":

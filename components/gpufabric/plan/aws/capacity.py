@@ -74,6 +74,9 @@ def _reserved_problems(wish: AwsCapacitySpec, nodes: int, path: str) -> list[Pro
     if wish.id is None:
         problems.append(Problem(f"{path}.id", f"missing: kind: {wish.kind} is one that exists", "write its id, cr-..."))
     if wish.kind != "capacity_block":
+        if wish.lookup:
+            reason = "Pulumi's AWS SDK describes capacity blocks alone"
+            problems.append(Problem(f"{path}.lookup", reason, "leave it out; gpufabric preflight looks at reservations"))
         return problems
     rules = capacity_block_rules()
     if nodes > rules.most_nodes:

@@ -7,9 +7,11 @@ from gpufabric.hardware import AwsMachine, EksVersion
 from gpufabric.plan.aws.capacity import plan_capacity
 from gpufabric.plan.aws.cluster import kubernetes_version
 from gpufabric.plan.aws.images import ami_release, ami_type, user_data
+from gpufabric.plan.aws.lookup import with_window
 from gpufabric.plan.aws.machine import group_machine
 from gpufabric.plan.aws.model import EksNodeGroupPlan
 from gpufabric.plan.aws.nics import node_interfaces
+from gpufabric.plan.aws.reservation import Reservation, reservation_problems
 from gpufabric.plan.cloud import (
     FABRIC_EFA,
     GPU_TAINT_KEY,
@@ -26,9 +28,16 @@ _TAINTS = (Taint(GPU_TAINT_KEY, GPU_TAINT_VALUE), Taint(TAINT_HOLD, ""))
 
 
 def plan_node_group(
-    wish: EksNodeGroupSpec, version: EksVersion, zone: str, tags: Mapping[str, str], *, now: datetime, path: str
+    wish: EksNodeGroupSpec,
+    version: EksVersion,
+    zone: str,
+    tags: Mapping[str, str],
+    *,
+    now: datetime,
+    path: str,
+    found: Reservation | None = None,
 ) -> EksNodeGroupPlan:
-    """The plan of one group; raises :class:`SpecError` with all its problems."""
+    """The plan of one group; raises :class:`SpecError` with all its problems. ``found``: what AWS said of its block."""
     machine = group_machine(wish, path)
     if isinstance(machine, Problem):
         raise SpecError([machine])
@@ -42,12 +51,13 @@ def plan_node_group(
         fix = "leave it out; nodes reach the internet through the NAT gateway"
         problems.append(Problem(f"{path}.public_ip", reason, fix, "AWS EC2 EFA documentation"))
     try:
-        capacity = plan_capacity(wish.capacity, machine, wish.nodes, fabric=fabric, now=now, path=f"{path}.capacity")
+        asked = with_window(wish.capacity, found, f"{path}.capacity") if found else wish.capacity
+        capacity = plan_capacity(asked, machine, wish.nodes, fabric=fabric, now=now, path=f"{path}.capacity")
     except SpecError as error:
         raise SpecError([*problems, *error.problems]) from None
     if problems:
         raise SpecError(problems)
-    return EksNodeGroupPlan(
+    plan = EksNodeGroupPlan(
         name=wish.name,
         machine=machine,
         nodes=wish.nodes,
@@ -67,9 +77,14 @@ def plan_node_group(
         update_strategy="MINIMAL" if capacity.reserved else "DEFAULT",
         tags=tags,
     )
+    if found and (misfits := list(reservation_problems(plan, found, zone=zone, path=path, in_use=True))):
+        raise SpecError(misfits)
+    return plan
 
 
-def plan_alone(wish: EksGpuNodesSpec, *, now: datetime, path: str, handles: Set[str]) -> EksNodeGroupPlan:
+def plan_alone(
+    wish: EksGpuNodesSpec, *, now: datetime, path: str, handles: Set[str], found: Reservation | None = None
+) -> EksNodeGroupPlan:
     """The plan of a group in an organisation's own stack; raises :class:`SpecError`. ``handles``: ids that were given."""
     problems = [
         Problem(f"{path}.{key}", "missing", "pass the id that your stack has")
@@ -84,7 +99,7 @@ def plan_alone(wish: EksGpuNodesSpec, *, now: datetime, path: str, handles: Set[
     if isinstance(version, Problem):
         raise SpecError([*problems, version])
     try:
-        plan = plan_node_group(wish, version, wish.zone, wish.tags, now=now, path=path)
+        plan = plan_node_group(wish, version, wish.zone, wish.tags, now=now, path=path, found=found)
     except SpecError as error:
         raise SpecError([*problems, *error.problems]) from None
     if problems:

@@ -1,12 +1,15 @@
 """From a wish for AWS to a plan: all problems of all parts are found here and reported together."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from gpufabric.hardware import eks_version
 from gpufabric.plan.aws.cluster import kubernetes_version
+from gpufabric.plan.aws.lookup import NOTHING
 from gpufabric.plan.aws.model import AwsStackPlan, EksNodeGroupPlan
 from gpufabric.plan.aws.node_group import gate_group, plan_node_group
 from gpufabric.plan.aws.parts import plan_parts
+from gpufabric.plan.aws.reservation import Reservation
 from gpufabric.plan.cost import Machines, hourly_cost
 from gpufabric.plan.inside import kept_problems
 from gpufabric.plan.model import GroupPlan
@@ -17,8 +20,13 @@ from gpufabric.spec.aws import AwsTrainingSpec
 CLOUD = "aws"
 
 
-def resolve_aws(spec: AwsTrainingSpec, stack: str, *, now: datetime) -> AwsStackPlan:
-    """The plan of a stack on AWS at ``now`` (UTC); raises :class:`SpecError` with every problem of every part."""
+def resolve_aws(
+    spec: AwsTrainingSpec, stack: str, *, now: datetime, found: Mapping[int, Reservation] = NOTHING
+) -> AwsStackPlan:
+    """The plan of a stack on AWS at ``now`` (UTC); raises :class:`SpecError` with every problem of every part.
+
+    ``found``: blocks that AWS was asked for (``capacity.lookup``), by the group's position.
+    """
     problems = _place_problems(spec)
     version = kubernetes_version(spec.cluster.kubernetes_version, "cluster.kubernetes_version")
     if isinstance(version, Problem):  # the cluster's plan reports it
@@ -26,7 +34,8 @@ def resolve_aws(spec: AwsTrainingSpec, stack: str, *, now: datetime) -> AwsStack
     groups: list[EksNodeGroupPlan] = []
     for position, wish in enumerate(spec.node_groups):
         try:
-            groups.append(plan_node_group(wish, version, spec.zone, spec.tags, now=now, path=f"node_groups[{position}]"))
+            at, block = f"node_groups[{position}]", found.get(position)
+            groups.append(plan_node_group(wish, version, spec.zone, spec.tags, now=now, path=at, found=block))
         except SpecError as error:
             problems += error.problems
     try:
