@@ -37,6 +37,7 @@ from gpufabric.kubernetes.args import (
     MemtestArgs,
     NcclValidationArgs,
     NodeGroupArgs,
+    NodeHealthCheckArgs,
     SchedulerArgs,
     ValidationArgs,
 )
@@ -53,6 +54,7 @@ MODELS: dict[Any, type[BaseModel]] = {
     ValidationArgs: spec.ValidationSpec,
     NcclValidationArgs: spec.GateSpec,
     FabricGateArgs: spec.GateSpec,
+    NodeHealthCheckArgs: spec.HealthCheckSpec,
     JobQueueArgs: spec.QueueSpec,
     KubernetesTrainingStackArgs: spec.GroupsSpec,
     FabricDaemonsArgs: FabricDaemonsSpec,

@@ -126,6 +126,7 @@ def test_types_are_identity() -> None:
     assert {
         *("AwsNetwork", "AwsTrainingStack", "EksCluster", "EksGpuNodeGroup", "FsxLustre", "S3Bucket"),
         *("FabricDaemons", "FabricGate", "JobQueue", "KubernetesNodeGroup", "KubernetesTrainingStack", "NcclValidation"),
+        "NodeHealthCheck",
     } <= PUBLIC
     for component in COMPONENTS:
         assert issubclass(component, pulumi.ComponentResource)

@@ -10,8 +10,17 @@ if TYPE_CHECKING:
     from gpufabric.kubernetes.fabric_daemons import FabricDaemons
     from gpufabric.kubernetes.fabric_gate import FabricGate
     from gpufabric.kubernetes.job_queue import JobQueue
+    from gpufabric.kubernetes.node_health_check import NodeHealthCheck
 
-__all__ = ["FabricDaemons", "FabricGate", "JobQueue", "KubernetesNodeGroup", "KubernetesTrainingStack", "NcclValidation"]
+__all__ = [
+    "FabricDaemons",
+    "FabricGate",
+    "JobQueue",
+    "KubernetesNodeGroup",
+    "KubernetesTrainingStack",
+    "NcclValidation",
+    "NodeHealthCheck",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -28,4 +37,8 @@ def __getattr__(name: str) -> Any:
         from gpufabric.kubernetes.job_queue import JobQueue
 
         return JobQueue
+    if name == "NodeHealthCheck":
+        from gpufabric.kubernetes.node_health_check import NodeHealthCheck
+
+        return NodeHealthCheck
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

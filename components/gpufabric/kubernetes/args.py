@@ -122,6 +122,23 @@ class NcclValidationArgs(TypedDict):
     """All groups of the cluster: the gate's coordinator keeps off their nodes. Default: ``node_group`` alone."""
 
 
+class NodeHealthCheckArgs(TypedDict):
+    """Arguments of :class:`gpufabric.kubernetes.NodeHealthCheck`."""
+
+    node_group: NodeGroupArgs
+    """The group whose nodes are looked at. ``profile.image``, if given, is the image that reads; it may lack Python."""
+    image: str
+    """The gate's own image, pinned, with Python 3.11: it judges, and reads unless the profile names another image."""
+    health: NotRequired[dict[str, str]]
+    """How bad a finding is: fatal, warning; by check or XID (``xid-63``, also ignore). Default: the table's."""
+    run: NotRequired[int]
+    """Raise it to look again, 1 to 1,000,000. Default: 1."""
+    start_minutes: NotRequired[float]
+    """How long image pull and start may take, and busy devices to become free, 0.1 to 1,440 minutes. Default: 15."""
+    namespace: NotRequired[str]
+    """An existing namespace to run in. Default: one of its own, ``gpufabric-<stack>-<group>-health``."""
+
+
 class FabricGateArgs(TypedDict):
     """Arguments of :class:`gpufabric.kubernetes.FabricGate`: those of the group's NcclValidation, whose objects it uses."""
 

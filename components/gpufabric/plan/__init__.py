@@ -4,6 +4,7 @@ from gpufabric.plan.clouds import resolve_any
 from gpufabric.plan.explain import Line, explain
 from gpufabric.plan.merge import ProfileConflictError
 from gpufabric.plan.model import GatePlan, GroupPlan, GroupsPlan, StackPlan
+from gpufabric.plan.node_check import NodeCheckPlan, resolve_node_check
 from gpufabric.plan.profile import PodAdmission, PodFabric, PodProfile
 from gpufabric.plan.resolve import (
     decide_hardware,
@@ -20,6 +21,7 @@ __all__ = [
     "GroupPlan",
     "GroupsPlan",
     "Line",
+    "NodeCheckPlan",
     "PodAdmission",
     "PodFabric",
     "PodProfile",
@@ -32,6 +34,7 @@ __all__ = [
     "resolve_any",
     "resolve_gate",
     "resolve_group",
+    "resolve_node_check",
     "resolve_profile",
     "resolve_queue",
 ]

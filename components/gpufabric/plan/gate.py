@@ -21,14 +21,14 @@ from gpufabric.validation.health_wish import Health
 
 MOST_ALTERNATIVES = 100  # ours: a Job that a person can still read; groups that share one label key need a single one
 _NOBODY = 65532  # the user id of "nonroot" in distroless images; any id without rights does
-_UNPRIVILEGED: Mapping[str, Any] = {
+UNPRIVILEGED: Mapping[str, Any] = {
     "runAsNonRoot": True,
     "runAsUser": _NOBODY,
     "allowPrivilegeEscalation": False,
     "readOnlyRootFilesystem": True,
     "capabilities": {"drop": ["ALL"]},
 }
-_SMALL: Mapping[str, Any] = {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}}
+SMALL: Mapping[str, Any] = {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +81,8 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
     advised = parts.health.without_advice() if parts.health else None
     inside = parts.inside.wish.without_words() if parts.inside else None
     decisive = replace(draft, run=0, single_node_ok=False, hold="label", health=advised, inside=inside)
-    fingerprint = _hash([parts.group.accelerators, decisive.to_dict(), _without_place(coordinator)])
-    trigger = _hash([fingerprint, parts.validation.run])
+    fingerprint = digest([parts.group.accelerators, decisive.to_dict(), _without_place(coordinator)])
+    trigger = digest([fingerprint, parts.validation.run])
     # The same wish finds its own Job again after a killed `up`; another wish gets another name, which removes the first.
     own_names = replace(draft.names, coordinator_job=f"{names.account}-{trigger[:8]}")
     return GatePlan(
@@ -164,8 +164,8 @@ def _rank_job(parts: GateParts, names: GateNames, deadlines: Deadlines, image: s
                     "imagePullPolicy": "IfNotPresent",
                     "command": list(contract.JUDGE_COMMAND),
                     "env": _env({**environment, **of_stage}),
-                    "resources": dict(_SMALL),
-                    "securityContext": dict(_UNPRIVILEGED),
+                    "resources": dict(SMALL),
+                    "securityContext": dict(UNPRIVILEGED),
                     "volumeMounts": [_mount("shared"), _mount("programs"), _mount("plan")],
                 },
             ],
@@ -235,8 +235,8 @@ def _coordinator_job_spec(parts: GateParts, names: GateNames, deadlines: Deadlin
                         "imagePullPolicy": "IfNotPresent",
                         "command": list(contract.COORDINATOR_COMMAND),
                         "env": _env({contract.ENV_PYTHONPATH: contract.LIB_DIR}),
-                        "resources": dict(_SMALL),
-                        "securityContext": dict(_UNPRIVILEGED),
+                        "resources": dict(SMALL),
+                        "securityContext": dict(UNPRIVILEGED),
                         "volumeMounts": [_mount("programs"), _mount("plan")],
                     }
                 ],
@@ -305,5 +305,6 @@ def _env(variables: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in variables.items()]
 
 
-def _hash(value: object) -> str:
+def digest(value: object) -> str:
+    """Of a plan: the same wish gives the same one."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

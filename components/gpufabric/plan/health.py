@@ -5,18 +5,18 @@ from collections.abc import Mapping
 from gpufabric.hardware.health import find_hcas, find_nvlinks, health_checks, xids
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric
 from gpufabric.plan.profile import PodFabric
-from gpufabric.spec import Problem, ValidationSpec, dotted
+from gpufabric.spec import Problem, dotted
 from gpufabric.validation.health_wish import Health, Rule, Xid
 
 XID = "xid-"
 HUGE_PAGES = "hugepages-2Mi"
 
 
-def health_problems(validation: ValidationSpec) -> list[Problem]:
+def health_problems(severities: Mapping[str, str], path: str) -> list[Problem]:
     """Severities for what is no check, and checks that would be left out."""
     problems = []
-    for key, severity in validation.health.items():
-        where, code = dotted("validation.health", [key]), key.removeprefix(XID)
+    for key, severity in severities.items():
+        where, code = dotted(path, [key]), key.removeprefix(XID)
         if key != code and code.isascii() and code.isdecimal():
             continue
         if key not in health_checks():

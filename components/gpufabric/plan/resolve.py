@@ -97,7 +97,7 @@ def resolve_group(
     benchmark = decide_benchmark(group, accelerators, fabric, validation, path)
     floor = decide_floor(group, accelerators, fabric, validation, benchmark, path=path)
     problems += [found for found in (benchmark, floor) if isinstance(found, Problem)]
-    problems += health_problems(validation)
+    problems += health_problems(validation.health, "validation.health")
     stage = None
     if isinstance(benchmark, Benchmark):
         if group.nodes * benchmark.ranks_per_node == 1:

@@ -1,6 +1,7 @@
 """Ring 2: what a user may ask for. Frozen pydantic models of plain values; whatever is wrong is a :class:`Problem`."""
 
 from gpufabric.spec.gate import GateSpec
+from gpufabric.spec.health_check import HealthCheckSpec
 from gpufabric.spec.node_group import FabricProfile, MemtestSpec, NodeGroupSpec
 from gpufabric.spec.problems import Problem, SpecError, dotted
 from gpufabric.spec.project import find_stack_file
@@ -19,6 +20,7 @@ __all__ = [
     "FabricProfile",
     "GateSpec",
     "GroupsSpec",
+    "HealthCheckSpec",
     "MemtestSpec",
     "NodeGroupSpec",
     "Problem",

@@ -58,17 +58,22 @@ LIB_DIR: Final = "/gate/lib"
 PACKAGE_DIR: Final = "/gate/lib/gpufabric/validation"
 PLAN_DIR: Final = "/gate/plan"
 GATE_FILE: Final = "/gate/plan/gate.json"
+HEALTH_NAME: Final = "health.json"
+HEALTH_FILE: Final = f"{PLAN_DIR}/{HEALTH_NAME}"
+"""Of a check of nodes alone: what they are held to (`health_wish.Health`)."""
 SHARED_DIR: Final = "/gate/shared"
 KEY_DIR: Final = "/gate/key"
 TERMINATION_LOG: Final = "/dev/termination-log"
 
 COORDINATOR_COMMAND: Final = ("python3", "-m", "gpufabric.validation.coordinator")
 JUDGE_COMMAND: Final = ("python3", "-m", "gpufabric.validation.sidecar")
+NODE_CHECK_COMMAND: Final = ("python3", "-m", "gpufabric.validation.node_check")
 RANK_COMMAND: Final = ("/bin/sh", "/gate/lib/gpufabric/validation/rank.sh")
 
 # --- environment ---
 ENV_INDEX: Final = "JOB_COMPLETION_INDEX"
 ENV_PYTHONPATH: Final = "PYTHONPATH"
+ENV_NODE_NAME: Final = "GATE_NODE_NAME"
 ENV_ROOT: Final = "GATE_ROOT"
 ENV_NODES: Final = "GATE_NODES"
 ENV_RANKS_PER_NODE: Final = "GATE_RANKS_PER_NODE"
