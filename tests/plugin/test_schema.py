@@ -11,12 +11,15 @@ from pulumi.provider.experimental.analyzer import Analyzer
 from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
 
+from gpufabric.aws import AwsTrainingStack
 from gpufabric.aws.node_group import EksNodeGroupArgs
 from gpufabric.hosted import ROOMS, installed_components
 from gpufabric.kubernetes import NcclValidation
 from gpufabric.spec import SpecError
+from tests.aws.cloud import COMPUTED
 from tests.kubernetes.golden import same_as_golden
-from tests.kubernetes.mocked import Recording, run
+from tests.kubernetes.mocked import Recording, run, verdicts
+from tests.plan.aws.wishes import P5
 from tests.spec.specs import CPU, H100
 
 
@@ -143,3 +146,18 @@ def test_a_hosted_component_of_aws_checks_and_builds() -> None:
     assert "gate.zone: 'us-east-2' is not the name of an availability zone" in str(error)
     assert "gate.gpu_nodes: expected a whole number, found 4.5" in str(error)
     assert recording.resources == []
+
+
+def test_a_hosted_stack_of_aws_builds_what_a_python_program_builds() -> None:
+    """Names of buckets, file systems and tags are data: they keep their spelling."""
+    args: Any = {key: value for key, value in P5.items() if key != "cloud"}
+    args |= {"tags": {"cost_center": "ml"}, "stores": {"my_weights": {"name": "acme-weights"}}}
+    args |= {"filesystems": {"data": {"size_gib": 19200, "protect": False}}}
+    inputs = camel(args) | {"tags": args["tags"], "stores": args["stores"]}
+    name = "gpufabric:index:AwsTrainingStack"
+    cloud: dict[str, Any] = {"computed": COMPUTED, "cluster": verdicts()}
+    hosted = run(lambda: provider().construct("gate", name, inputs), **cloud)
+    own = run(lambda: AwsTrainingStack("gate", args), **cloud)
+    assert inputs_of(hosted) == inputs_of(own)
+    assert hosted.one("Bucket").inputs["bucket"] == "acme-weights"
+    assert hosted.one("Vpc").inputs["tags"]["cost_center"] == "ml"

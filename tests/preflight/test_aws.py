@@ -222,6 +222,27 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         {"DescribeCapacityReservations": {"CapacityReservations": [HELD]}},
         [f"node_groups[0].capacity.kind: {RESERVATION} is a reservation (AWS: default); write kind: reservation"],
     ),
+    "a block that begins at another time": (
+        BLOCK,
+        {
+            "DescribeCapacityReservations": {
+                "CapacityReservations": [
+                    {
+                        **HELD,
+                        "ReservationType": "capacity-block",
+                        "State": "scheduled",
+                        "StartDate": datetime(2026, 12, 2, 11, 30, tzinfo=UTC),
+                    }
+                ]
+            }
+        },
+        [
+            (
+                f"node_groups[0].capacity.starts_at: {RESERVATION} begins at 2026-12-02T11:30:00Z, the group's scale-up is at "
+                "2026-12-01T11:30:00Z; write starts_at: '2026-12-02T11:30:00Z'"
+            )
+        ],
+    ),
     "a name that is taken": (
         {**P5, "stores": {"data": {"name": "acme-data"}}},
         {"HeadBucket": {"error": "403"}},

@@ -8,6 +8,7 @@ from gpufabric.plan.aws.model import EksNodeGroupPlan
 from gpufabric.spec import Problem
 
 _USABLE = {"reservation": ("active", "pending"), "capacity_block": ("active", "scheduled", "payment-pending", "pending")}
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
 _KINDS = {"default": "reservation", "capacity-block": "capacity_block"}
 
 
@@ -48,6 +49,10 @@ def reservation_problems(
     elif found.free < group.nodes and not in_use and found.state == "active":
         reason = f"{found.free} of {found.total} instances of {found.id} are free, the group asks for {group.nodes}"
         yield Problem(f"{path}.nodes", reason, "end what uses the others, or ask for fewer")
+    begins, planned = found.starts_at, group.capacity.scale_up
+    if begins and planned and begins != planned.at:
+        reason = f"{found.id} begins at {begins:{_TIME}}, the group's scale-up is at {planned.at:{_TIME}}"
+        yield Problem(f"{at}.starts_at", reason, f"write starts_at: '{begins:{_TIME}}'")
     if found.in_placement_group and group.capacity.placement_group is None and kind == "reservation":
         reason = f"{found.id} was made in a placement group: an instance outside that group gets none of it"
         yield Problem(f"{at}.placement_group", reason, "write the name of that group")
