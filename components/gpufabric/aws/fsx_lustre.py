@@ -27,13 +27,13 @@ class FsxLustreArgs(TypedDict):
     client_security_group_id: NotRequired[Input[str]]
     """Security group of the nodes, with EFA their EFA group. Required, unless the file system exists."""
     size_gib: NotRequired[int]
-    """Capacity, GiB, from 1 up on AWS's grid (an error offers the two nearest). Required, unless the file system exists."""
+    """Capacity, 1 to 10,000,000 GiB on AWS's grid (an error offers the nearest two). Required, unless one exists."""
     throughput_mbytes_per_s_per_tib: NotRequired[int]
-    """Throughput per TiB, MB/s, from 1 up: 125, 250, 500 or 1000. Default: 250."""
+    """Throughput per TiB, 1 to 1,000 MB/s: 125, 250, 500 or 1,000. Default: 250."""
     efa: NotRequired[bool]
     """Lustre over EFA: the full rate of EFA nodes. Only when it is made; capacity steps are larger. Default: true."""
     metadata_ops_per_s: NotRequired[int]
-    """Metadata operations per second to pay for, from 1 up on AWS's grid. Default: what AWS derives from the capacity."""
+    """Metadata operations per second to pay for, 1 to 192,000 on AWS's grid. Default: what AWS derives from the size."""
     existing: NotRequired[str]
     """Id of a file system that exists and that the nodes can reach, instead of the keys above. Default: one is made."""
     claim: NotRequired[str]

@@ -49,14 +49,14 @@ class S3BucketWish(AwsStoreSpec):
 class AwsFilesystemSpec(Wish):
     """A Lustre file system, PERSISTENT_2 on SSD."""
 
-    size_gib: Annotated[WholeNumber, Field(ge=1)] | None = None
-    """Capacity, GiB, on AWS's grid (an error offers the two nearest sizes). Required, unless the file system exists."""
-    throughput_mbytes_per_s_per_tib: Annotated[WholeNumber, Field(ge=1)] = 250
-    """Throughput per TiB, MB/s: 125, 250, 500 or 1000."""
+    size_gib: Annotated[WholeNumber, Field(ge=1, le=10_000_000)] | None = None
+    """Capacity, 1 to 10,000,000 GiB on AWS's grid (an error offers the nearest two). Required, unless one exists."""
+    throughput_mbytes_per_s_per_tib: Annotated[WholeNumber, Field(ge=1, le=1000)] = 250
+    """Throughput per TiB, MB/s: 125, 250, 500 or 1,000."""
     efa: bool = True
     """Lustre over EFA: the full rate of EFA nodes. Only when it is made; the capacity steps are larger."""
-    metadata_ops_per_s: Annotated[WholeNumber, Field(ge=1)] | None = None
-    """Metadata operations per second to pay for. Default: what AWS derives from the capacity."""
+    metadata_ops_per_s: Annotated[WholeNumber, Field(ge=1, le=192_000)] | None = None
+    """Metadata operations per second to pay for, 1,500 to 192,000. Default: what AWS derives from the capacity."""
     existing: FileSystemId | None = None
     """A file system that exists, instead of all the keys above."""
     protect: bool = True
