@@ -93,7 +93,7 @@ def test_a_killed_rank_is_unknown_and_named(stack: GateStack, tmp_path: Path) ->
     send(measuring(stack)[1], signal.SIGKILL)
     assert up.wait(timeout=120) != 0
     said = log.read_text("utf-8")
-    where = r"rank 1 \(pod train-ranks-1-\S+ on node n1\)"
+    where = r"rank 1 \(pod train-ranks-1-\S+ on node n[01]\)"
     assert re.search(rf"UNKNOWN train: {where} ended with exit code 75: rank 1 was killed by signal 9", said), said
     assert stack.labels() == {"n0": "unknown", "n1": "unknown"}
 
