@@ -32,7 +32,12 @@ LADDER: dict[str, list[str]] = {
 
 # Files of tests/local that run beside the others, in a process and on clusters of their own: an `up` mostly waits (for pods,
 # for pulls, for graces), so that one process leaves most of two cores idle. A new file is in the first lane until it is named.
-SECOND_LANE = ["tests/local/test_controller.py", "tests/local/test_faults.py", "tests/local/test_localise.py"]
+SECOND_LANE = [
+    "tests/local/test_controller.py",
+    "tests/local/test_faults.py",
+    "tests/local/test_localise.py",
+    "tests/local/test_torch.py",
+]
 
 
 def main() -> int:
