@@ -83,3 +83,11 @@ def test_huge_pages_come_with_cpu_or_memory(resources: dict[str, dict[str, str]]
     (container,) = merge.result["containers"]
     assert container["resources"]["limits"]["hugepages-2Mi"] == "5120Mi"
     assert container["resources"].get("requests", {}) == requests
+
+
+@pytest.mark.parametrize("name", [name for name, row in aws_machines().items() if not row.refusal and row.accelerators == 8])
+def test_inside_one_node_the_figure_is_nvlinks_and_not_the_networks(name: str) -> None:
+    """A row of two nodes must not be taken for one: a healthy p5 without NVLS gives 360 there and 479 between two."""
+    row = aws_machines()[name]
+    found = find_baseline(fabric=row.fabric, accelerator=row.accelerator, per_node=8, nodes=1, collective="all_reduce")
+    assert found is None or found.most_nodes == 1

@@ -15,7 +15,7 @@ VALIDATION_KEYS = (
 GROUP_KEYS = "name, node_selector, accelerators, nodes, network_tier, fabric, machine_type, profile, scheduler, memtest"
 TOP_KEYS = "node_groups, validation, scheduler, cloud, orchestrator, cluster"
 FABRICS = "ethernet, ethernet-runpod, infiniband, infiniband-together"
-MOST_NODES = max(row.most_nodes for row in baselines() if row.fabric == "infiniband" and "H100" in row.accelerators)
+MOST_NODES = max(row.most_nodes for row in baselines() if "infiniband" in row.fabrics and "H100" in row.accelerators)
 DIGITS = "write digits without quotes, such as"
 
 

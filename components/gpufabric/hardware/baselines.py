@@ -10,7 +10,7 @@ from gpufabric.hardware.tables import Row, listed_rows
 class Baseline(Row):
     """One row of ``data/baselines.toml``. Bandwidths are bus bandwidths in GB/s (1e9 bytes/s); ``size`` is a message size."""
 
-    fabric: str
+    fabrics: tuple[str, ...]
     accelerators: tuple[str, ...]
     per_node: int
     collective: str
@@ -41,7 +41,7 @@ def _rows_of(fabric: str, accelerator: str, per_node: int, collective: str) -> l
     return [
         row
         for row in baselines()
-        if row.fabric == fabric
+        if fabric in row.fabrics
         and accelerator in row.accelerators
         and row.per_node == per_node
         and row.collective == collective
