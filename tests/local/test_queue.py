@@ -154,10 +154,19 @@ def test_a_node_that_loses_its_label_takes_no_new_job(api: Api) -> None:
     await_that("the other job to be admitted when the node is back", lambda: state(api, "both")[1])
 
 
+@pytest.mark.soak
 def test_another_preview_finds_nothing_to_do(stack: GateStack) -> None:
     """Kueue fills in defaults of its own; none of them is taken for a difference."""
     done = stack.engine.run("preview", "--expect-no-changes", "--diff", "--stack", STACK, timeout_s=120)
     assert done.returncode == 0, done.stdout
+
+
+def test_a_destroy_removes_the_queue(api: Api, stack: GateStack) -> None:
+    await_that("the last job to end", lambda: _done(api, "both"))
+    done = stack.engine.run("destroy", "--yes", "--skip-preview", "--stack", STACK, timeout_s=120)
+    assert done.returncode == 0, done.stdout
+    for kind in ("topologies", "resourceflavors", "clusterqueues"):
+        assert api.list(path(kind, group="kueue.x-k8s.io", version="v1beta2")) == [], kind
 
 
 def _done(api: Api, name: str) -> bool:
