@@ -27,9 +27,9 @@ def plan_inside(
     group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: GroupFabric, wish: ValidationSpec, benchmark: Benchmark
 ) -> InsideRun | None:
     """The stage, or None: one GPU has nobody in its node to sum with; of a group of one node the group's run is the stage."""
-    if group.nodes == 1 or accelerators.count == 1:
+    ranks = accelerators.count if benchmark.on_gpus else 0  # MPI measures CPUs, also on nodes that have GPUs
+    if group.nodes == 1 or ranks == 1:
         return None
-    ranks = accelerators.count
     if not ranks:
         low, high, factor = _CPU_SIZES
         found = Inside(
