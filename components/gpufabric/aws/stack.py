@@ -212,11 +212,9 @@ class AwsTrainingStack(ComponentResource):
         )
         daemons = FabricDaemons(f"{self._name}-daemons", {"daemons": list(self._plan.parts.daemons)}, inside)
         gates = {}
-        members = [group.gate_group for group in self.node_groups.values()]
         for plan, group in zip(self._plan.groups, self.node_groups.values(), strict=True):
             of_gate: NcclValidationArgs = {
                 "node_group": group.gate_group,
-                "groups": members,
                 "validation": {
                     **self._args.get("validation", {}),
                     "hold": plan.gate.gate.hold,

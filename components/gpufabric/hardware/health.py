@@ -67,11 +67,13 @@ def xids() -> Mapping[int, XidRow]:
     return found
 
 
+@cache
 def find_nvlinks(accelerator: str) -> NvLinks | None:
     """The NVLinks of an accelerator, or None where it may have any number (A100 is sold with and without)."""
     return next((row for row in listed_rows(NvLinks, _FILE, "nvlink") if accelerator in row.accelerators), None)
 
 
+@cache
 def find_hcas(*, fabric: str, accelerator: str, per_node: int) -> Hcas | None:
     """The adapters of exactly this machine, or None: then each of the named ones is looked for, and rates are compared."""
     for row in listed_rows(Hcas, _FILE, "hca"):

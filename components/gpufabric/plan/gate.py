@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpufabric.plan.benchmark import COLLECTIVE, Benchmark
+from gpufabric.plan.cloud import LABEL_GROUP
 from gpufabric.plan.deadlines import Deadlines, gate_deadlines
 from gpufabric.plan.fabric import GroupFabric
 from gpufabric.plan.images import rank_image
@@ -247,10 +248,17 @@ def _coordinator_job_spec(parts: GateParts, names: GateNames, deadlines: Deadlin
 
 
 def _outside_groups(selectors: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """Affinity to nodes of no group: not(a and b) is (not a) or (not b), so the alternatives are the groups' product."""
+    """Affinity to nodes of no group: not(a and b) is (not a) or (not b), so the alternatives are the groups' product.
+
+    Groups that a cloud's stack made have a label key of their own, which no other node has: one rule keeps off all of them,
+    whatever their number.
+    """
+    made = [selector for selector in selectors if selector.keys() == {LABEL_GROUP}]
+    others = [selector for selector in selectors if selector.keys() != {LABEL_GROUP}]
+    no_made: list[dict[str, Any]] = [{"key": LABEL_GROUP, "operator": "DoesNotExist"}] if made else []
     terms = [
-        {"matchExpressions": [{"key": key, "operator": "NotIn", "values": [value]} for key, value in sorted(term)]}
-        for term in sorted(alternatives(selectors), key=sorted)
+        {"matchExpressions": [*no_made, *({"key": key, "operator": "NotIn", "values": [value]} for key, value in sorted(term))]}
+        for term in sorted(alternatives(others), key=sorted)
     ]
     return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
 

@@ -64,16 +64,15 @@ def resolve_aws(
 
 def plan_gates(groups: list[EksNodeGroupPlan], validation: ValidationSpec, stack: str) -> tuple[GroupPlan, ...]:
     """The gate of each group; raises :class:`SpecError`."""
-    members = [gate_group(group) for group in groups]
     plans: list[GroupPlan] = []
     problems = kept_problems(validation)
     if "hold" in validation.model_fields_set and validation.hold != "taint":
         reason = "nodes of EKS are made with the hold's taint, which only a gate with hold: taint takes away"
         problems.append(Problem("validation.hold", reason, "leave it out"))
-    for position, (group, member) in enumerate(zip(groups, members, strict=True)):
+    for position, group in enumerate(groups):
         wish = group_validation(group, validation)
         try:
-            plans.append(resolve_group(member, wish, stack, f"node_groups[{position}]", all_groups=members))
+            plans.append(resolve_group(gate_group(group), wish, stack, f"node_groups[{position}]"))
         except SpecError as error:
             problems += error.problems
     if problems:
