@@ -34,11 +34,11 @@ HELD: dict[str, Any] = {
     "ReservationType": "default",
     "InstanceType": "p5.48xlarge",
     "AvailabilityZone": "us-east-2b",
-    "TotalInstanceCount": 8,
+    "TotalInstanceCount": 4,
     "AvailableInstanceCount": 4,
 }
 SUBNETS = [
-    {"SubnetId": VPC["subnets"][0], "VpcId": VPC["vpc"], "AvailabilityZone": "us-east-2b", "AvailableIpAddressCount": 4000},
+    {"SubnetId": VPC["subnets"][0], "VpcId": VPC["vpc"], "AvailabilityZone": "us-east-2b", "AvailableIpAddressCount": 256},
     {"SubnetId": VPC["subnets"][1], "VpcId": VPC["vpc"], "AvailabilityZone": "us-east-2a", "AvailableIpAddressCount": 250},
 ]
 GROUP = "sg-0123456789abcdef0"
@@ -212,7 +212,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         {"DescribeCapacityReservations": {"CapacityReservations": [{**HELD, "AvailableInstanceCount": 3}]}},
         [
             (
-                f"node_groups[0].nodes: 3 of 8 instances of {RESERVATION} are free, the group asks for 4; "
+                f"node_groups[0].nodes: 3 of 4 instances of {RESERVATION} are free, the group asks for 4; "
                 "end what uses the others, or ask for fewer"
             )
         ],

@@ -7,8 +7,9 @@ from pulumi import ComponentResource, Input, Output, Resource, ResourceOptions
 from pulumi_aws import cloudwatch, ec2, eks, iam, kms
 
 from gpufabric.aws.handles import given, wishes
+from gpufabric.aws.nodes import NODE_POLICIES, encrypted_root, managed_role
 from gpufabric.plan.aws.cluster import LOG_DAYS, LOGS, AddonPlan, ClusterPlan, kubeconfig, plan_cluster
-from gpufabric.plan.aws.policies import managed_policy, pod_identity_trust, trust
+from gpufabric.plan.aws.policies import pod_identity_trust, trust
 from gpufabric.spec import SpecError
 from gpufabric.spec.aws.cluster import EksClusterWish
 
@@ -210,24 +211,13 @@ class EksCluster(ComponentResource):
         )
 
     def _system_nodes(self, plan: ClusterPlan, subnet_ids: Input[list[str]], after: Sequence[Resource]) -> eks.NodeGroup:
-        policies = ["AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly"]
-        role, attached = self._role("system", trust("ec2", plan.region), plan, policies)
+        role, attached = self._role("system", trust("ec2", plan.region), plan, NODE_POLICIES)
         tags = {**plan.tags, "Name": f"{self._name}-system"}
         template = ec2.LaunchTemplate(
             f"{self._name}-system",
             update_default_version=True,
             metadata_options={"http_endpoint": "enabled", "http_tokens": "required", "http_put_response_hop_limit": 1},
-            block_device_mappings=[
-                {
-                    "device_name": "/dev/xvda",
-                    "ebs": {
-                        "volume_size": _SYSTEM_DISK_GIB,
-                        "volume_type": "gp3",
-                        "encrypted": "true",
-                        "delete_on_termination": "true",
-                    },
-                }
-            ],
+            block_device_mappings=encrypted_root(_SYSTEM_DISK_GIB),
             tag_specifications=[{"resource_type": kind, "tags": tags} for kind in ("instance", "volume")],
             tags=dict(plan.tags),
             opts=self._child,
@@ -251,15 +241,5 @@ class EksCluster(ComponentResource):
     def _role(
         self, part: str, trusted: str, plan: ClusterPlan, policies: Sequence[str]
     ) -> tuple[iam.Role, list[iam.RolePolicyAttachment]]:
-        """A role of AWS's own policies; what uses it waits for the attachments, which its ARN alone would not make it do."""
-        role = iam.Role(f"{self._name}-{part}", assume_role_policy=trusted, tags=dict(plan.tags), opts=self._child)
-        attached = [
-            iam.RolePolicyAttachment(
-                f"{self._name}-{part}-{policy}",
-                role=role.name,
-                policy_arn=managed_policy(policy, plan.region),
-                opts=self._child,
-            )
-            for policy in policies
-        ]
-        return role, attached
+        name = f"{self._name}-{part}"
+        return managed_role(name, trusted, policies, region=plan.region, tags=plan.tags, opts=self._child)

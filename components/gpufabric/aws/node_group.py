@@ -8,23 +8,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 from pulumi import ComponentResource, Input, Output, Resource, ResourceOptions
-from pulumi_aws import autoscaling, ec2, eks, iam
+from pulumi_aws import autoscaling, ec2, eks
 
 from gpufabric.aws import clock
 from gpufabric.aws.handles import given, wishes
 from gpufabric.aws.lookup import look_up
+from gpufabric.aws.nodes import NODE_POLICIES, encrypted_root, managed_role
 from gpufabric.kubernetes.args import NodeGroupArgs
 from gpufabric.plan import PodProfile, decide_hardware, pod_profile
 from gpufabric.plan.aws import EksNodeGroupPlan, gate_group, plan_alone
 from gpufabric.plan.aws.lookup import wants
-from gpufabric.plan.aws.policies import managed_policy, trust
+from gpufabric.plan.aws.policies import trust
 from gpufabric.plan.aws.regions import region_of
 from gpufabric.spec.aws import EksGpuNodesSpec
 
 _HANDLES = frozenset({"cluster_name", "cluster_security_group_id", "efa_security_group_id", "subnet_id", "node_role_arn"})
-_ROOT_DEVICE = "/dev/xvda"
 _EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
-_NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly")
 
 
 class AwsCapacityArgs(TypedDict):
@@ -168,17 +167,7 @@ class EksGpuNodeGroup(ComponentResource):
             update_default_version=True,
             network_interfaces=self._network_interfaces(),
             metadata_options={"http_tokens": "required", "http_put_response_hop_limit": plan.imds_hop_limit},
-            block_device_mappings=[
-                {
-                    "device_name": _ROOT_DEVICE,
-                    "ebs": {
-                        "volume_size": plan.root_volume_gib,
-                        "volume_type": "gp3",
-                        "encrypted": "true",
-                        "delete_on_termination": "true",
-                    },
-                }
-            ],
+            block_device_mappings=encrypted_root(plan.root_volume_gib),
             user_data=base64.b64encode(plan.user_data.encode()).decode() if plan.user_data else None,
             placement={"group_name": placement_group} if placement_group is not None else None,
             instance_market_options=market or None,
@@ -240,16 +229,9 @@ class EksGpuNodeGroup(ComponentResource):
         if "node_role_arn" in self._args:
             return self._args["node_role_arn"], []
         region = region_of(self._plan.zone)
-        role = iam.Role(f"{self._name}-role", assume_role_policy=trust("ec2", region), tags=self._tags, opts=self._child)
-        policies = [
-            iam.RolePolicyAttachment(
-                f"{self._name}-role-{policy}",
-                role=role.name,
-                policy_arn=managed_policy(policy, region),
-                opts=self._child,
-            )
-            for policy in _NODE_POLICIES
-        ]
+        role, policies = managed_role(
+            f"{self._name}-role", trust("ec2", region), NODE_POLICIES, region=region, tags=self._tags, opts=self._child
+        )
         return role.arn, policies
 
     def _scale_up(self) -> None:

@@ -1,6 +1,7 @@
 """Look, read-only, at what a plan needs to find: before anything is created, with every finding in one report.
 
-Beside the rings: knows spec, plan and the small API client of ``gpufabric.validation``; never Pulumi, never a cloud's SDK.
+Beside the rings: knows spec, plan and the small API client of ``gpufabric.validation``; never Pulumi. A cloud is asked through
+its own reading client, which is imported when it is asked.
 """
 
 from gpufabric.plan import GroupsPlan, StackPlan
