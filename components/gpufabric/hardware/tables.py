@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from importlib.resources import files
 from typing import Any, Self, TypeVar
 
@@ -72,8 +73,9 @@ class Row:
 R = TypeVar("R", bound=Row)
 
 
+@cache
 def load(file: str) -> dict[str, Any]:
-    """The parsed TOML file ``data/<file>`` of this package."""
+    """The parsed TOML file ``data/<file>`` of this package; read once, so nobody may change it."""
     return tomllib.loads(files(__package__).joinpath("data", file).read_text(encoding="utf-8"))
 
 
