@@ -44,9 +44,13 @@ class EngineStack:
         assert done.returncode == 0, done.stdout
         return counts(done.stdout)
 
+    def start(self, command: str, log: Path) -> subprocess.Popen[bytes]:
+        """`up`, `destroy`, ..., running, in a process group of its own."""
+        return self.engine.start(*self._arguments(command), log=log)
+
     def kill_at(self, fault: int, command: str, log: Path) -> None:
         """Kill the whole engine when the cloud hangs in that fault's call. Then nothing hangs any more."""
-        process = self.engine.start(*self._arguments(command), log=log)
+        process = self.start(command, log)
         try:
             self.cloud.await_fault(fault)
         finally:

@@ -103,6 +103,15 @@ def test_what_comes_with_an_object_can_be_referred_to_and_goes_with_it(cloud: Cl
         make(cloud, TEMPLATE, name="lt2", networkInterfaces=[{"securityGroups": [own]}])
 
 
+def test_a_test_can_say_what_the_cloud_hands_out(cloud: Cloud) -> None:
+    StandIn(cloud.store, {}).hand_out(CLUSTER, endpoint="https://127.0.0.1:6443", certificateAuthority={"data": "bWluZQ=="})
+    made, subnet = make_cluster(cloud)
+    assert made.properties["endpoint"] == "https://127.0.0.1:6443"
+    assert made.properties["arn"] == "arn:aws:eks:us-east-2:111122223333:cluster/train"
+    inputs = {"name": "train", "roleArn": made.properties["roleArn"], "vpcConfig": {"subnetIds": [subnet.id]}}
+    assert cloud.update(CLUSTER, made.id, "", inputs)["certificateAuthority"] == {"data": "bWluZQ=="}
+
+
 def test_a_deleted_cluster_takes_what_lies_in_it_along(cloud: Cloud, cluster: Cloud) -> None:
     make_cluster(cloud)
     make(cluster, MAP, metadata={"name": "plan", "namespace": "default"})

@@ -89,7 +89,8 @@ class Cloud:
             taken = self._same_name(ledger, token, kind, inputs) or ledger.find(token, key)
             if taken:
                 raise self._error("taken", token, id=taken[0].id)
-            properties = self._completed(kind, inputs, {}, lambda path: key if path == "id" else look_up(path))
+            added = ledger.overrides(token)
+            properties = self._completed(kind, inputs, added, lambda path: key if path == "id" else look_up(path))
             made = ledger.add(token, key, urn, properties)
             ledger.link(made, targets)
             for brought, path in kind.brings.items():
@@ -190,7 +191,7 @@ class Cloud:
         return found[0] if found else None
 
     def _completed(self, kind: Kind, inputs: Tree, added: Tree, look_up: Callable[[str], Any]) -> Tree:
-        """The inputs and what the cloud adds to them; ``added`` was there before."""
+        """The inputs and what the cloud adds to them: ``added`` by path, and the rest from the description's templates."""
         outputs: Tree = {}
         for path, template in kind.outputs.items():
             put(outputs, path, added[path] if path in added else fill(template, look_up))

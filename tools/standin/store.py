@@ -19,6 +19,7 @@ create table if not exists objects (
 create table if not exists links (holder integer, target integer, path text, protects integer);
 create index if not exists links_of_holder on links (holder);
 create index if not exists links_to_target on links (target);
+create table if not exists overrides (kind text, path text, value text, primary key (kind, path));
 create table if not exists calls (number integer primary key, operation text, kind text, id text, urn text);
 """
 
@@ -127,6 +128,15 @@ class Ledger:
     def brought_by(self, owner: Object) -> list[Object]:
         """What came with an object."""
         return self._objects("where owner = ?", owner.number)
+
+    def override(self, kind: str, path: str, value: Any) -> None:
+        """From now on the cloud adds this value to what is made."""
+        self.connection.execute("insert or replace into overrides values (?,?,?)", (kind, path, json.dumps(value)))
+
+    def overrides(self, kind: str) -> Tree:
+        """Path -> value that replaces the description's template."""
+        rows = self.connection.execute("select path, value from overrides where kind = ?", (kind,))
+        return {path: json.loads(value) for path, value in rows}
 
     def note(self, operation: str, kind: str, key: str, urn: str) -> int:
         """Write a call down; its number."""
