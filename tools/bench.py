@@ -4,6 +4,7 @@ no-op up      of our stack over a flat program that declares the same resources 
 import        of gpufabric.kubernetes over pulumi, pydantic and the SDK modules it uses    (goal 1.1)
 gate          the whole gate over the bare mpirun of the same sweep in pods that stand ready
 pods          start and end of the same pods with nothing to do in them, over the same mpirun
+aws ...       see bench_aws
 gate - pods   the gate without its pods' start and end over the same mpirun                (goal 1.1)
 
 Then the rounds that localisation takes on simulated groups.
@@ -24,9 +25,10 @@ from typing import Any
 from gpufabric.preflight import connect
 from gpufabric.validation import contract
 from gpufabric.validation.api import Api, path
-from tools import bench_rounds
+from tools import bench_aws, bench_rounds
+from tools.bench_timing import Measured, checked, paired
 from tools.engine import Engine, make_project
-from tools.errors import ToolError, run_reporting
+from tools.errors import run_reporting
 from tools.folders import REPOSITORY
 from tools.localcluster import lifecycle
 from tools.localcluster.cluster import kubeconfig_of
@@ -35,7 +37,6 @@ from tools.localcluster.waits import wait_until
 from tools.up import write_copy
 
 CLUSTER = "bench"
-ROUNDS = 7
 GATES = 3
 HOLD = "sleep 123"
 IMPORT_OURS = "import gpufabric.kubernetes"
@@ -72,7 +73,7 @@ def main() -> int:
     lifecycle.up(CLUSTER, None, None)
     try:
         with tempfile.TemporaryDirectory() as scratch:
-            rows = [_import(Path(scratch)), *_up_and_gate(Path(scratch))]
+            rows = [_import(Path(scratch)), *_up_and_gate(Path(scratch)), *bench_aws.measure(Path(scratch))]
     finally:
         lifecycle.down(CLUSTER)
     print(f"\n{'what':<11} {'ours':>9} {'against':>9} {'ratio':>6}   against what")
@@ -84,22 +85,6 @@ def main() -> int:
     return 0
 
 
-Measured = tuple[str, float, float, str]
-
-
-def _paired(ours: Callable[[], None], against: Callable[[], None], rounds: int = ROUNDS) -> tuple[float, float]:
-    """Medians of both, run in turn, so that a machine that gets slower slows both."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for turn in range(rounds + 1):
-        print(f"  round {turn} of {rounds}", flush=True)
-        for kept, run in zip(times, (ours, against), strict=True):
-            started = time.perf_counter()
-            run()
-            if turn:  # the first round warms caches
-                kept.append(time.perf_counter() - started)
-    return statistics.median(times[0]), statistics.median(times[1])
-
-
 def _import(scratch: Path) -> Measured:
     """With bytecode on both sides, as on a user's machine: some environments forbid Python to write it."""
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(scratch / "bytecode")}
@@ -107,9 +92,9 @@ def _import(scratch: Path) -> Measured:
 
     def run(code: str) -> Callable[[], None]:
         command = [sys.executable, "-c", code]
-        return lambda: _check(subprocess.run(command, env=environment, check=False, capture_output=True, text=True))
+        return lambda: checked(subprocess.run(command, env=environment, check=False, capture_output=True, text=True))
 
-    ours, floor = _paired(run(IMPORT_OURS), run(IMPORT_FLOOR))
+    ours, floor = paired(run(IMPORT_OURS), run(IMPORT_FLOOR))
     return ("import", ours, floor, "pulumi + pydantic + yaml + the same SDK modules (goal 1.1)")
 
 
@@ -117,12 +102,12 @@ def _up_and_gate(scratch: Path) -> list[Measured]:
     ours = _our_engine(scratch)
     gate = statistics.median(_gate(ours, run) for run in range(1, GATES + 1))
     flat = _flat_engine(scratch, ours.resources(CLUSTER))
-    _check(flat.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", "flat"))
+    checked(flat.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", "flat"))
 
     def again(engine: Engine, stack: str) -> Callable[[], None]:
-        return lambda: _check(engine.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", stack))
+        return lambda: checked(engine.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", stack))
 
-    noop = _paired(again(ours, CLUSTER), again(flat, "flat"))
+    noop = paired(again(ours, CLUSTER), again(flat, "flat"))
     mpirun, pods = _bare_mpirun(), statistics.median(_bare_pods() for _ in range(GATES))
     same = "the bare mpirun of the same sweep in pods that stand ready"
     return [
@@ -136,7 +121,7 @@ def _up_and_gate(scratch: Path) -> list[Measured]:
 def _gate(engine: Engine, run: int) -> float:
     """Seconds of one gate, from its coordinator's first to its last word."""
     write_copy(REPOSITORY / "stacks" / "Pulumi.local.yaml", engine.project / f"Pulumi.{CLUSTER}.yaml", run=run)
-    _check(engine.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", CLUSTER))
+    checked(engine.run("up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", CLUSTER))
     verdict = engine.outputs(CLUSTER)["validation"]["train"]
     return (datetime.fromisoformat(verdict["finished_at"]) - datetime.fromisoformat(verdict["started_at"])).total_seconds()
 
@@ -193,7 +178,7 @@ def _bare_mpirun() -> float:
         times = []
         for _ in range(3):
             started = time.perf_counter()
-            _check(subprocess.run([*inside, *sweep], check=False, capture_output=True, text=True))
+            checked(subprocess.run([*inside, *sweep], check=False, capture_output=True, text=True))
             times.append(time.perf_counter() - started)
         return statistics.median(times)
     finally:
@@ -238,11 +223,6 @@ def _flat_engine(scratch: Path, resources: list[dict[str, Any]]) -> Engine:
 
 def _snake(name: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
-
-
-def _check(done: subprocess.CompletedProcess[str]) -> None:
-    if done.returncode:
-        raise ToolError(f"{' '.join(map(str, done.args))[:200]} failed:{os.linesep}{done.stdout}{done.stderr or ''}")
 
 
 if __name__ == "__main__":
