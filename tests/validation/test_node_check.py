@@ -1,6 +1,7 @@
 """One node looked at by itself: what its judge says and how it ends."""
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,8 @@ def run(root: Path, *, wish: str | None = None, readings: dict[str, str] | None 
         contract.ENV_NODE_NAME: "gpu-7",
         contract.ENV_START_SECONDS: "0.3",
     }
-    return node_check.main(environment), message.read_text()
+    environment[node_check.ENV_STAY_SECONDS] = "0"
+    return node_check.main(environment, threading.Event()), message.read_text()
 
 
 def test_a_fit_node(tmp_path: Path) -> None:

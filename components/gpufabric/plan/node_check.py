@@ -127,7 +127,9 @@ def _job_spec(
         "completions": spec.node_group.nodes,
         "parallelism": spec.node_group.nodes,
         "completionMode": "Indexed",
-        "backoffLimitPerIndex": 0,  # every node is looked at, whatever was found on another one
+        # Not per index: the provider that Pulumi follows Jobs with does not know that reason of a failure, and would wait on.
+        # A sick node's pod stays a moment instead, so that the others get to say whether they are sick, too (node_check).
+        "backoffLimit": 0,
         "activeDeadlineSeconds": start_s + _READ_S,
         "template": merge.result,
     }

@@ -1,12 +1,15 @@
 """Stage 0 alone, on one node: `python3 -m gpufabric.validation.node_check`, beside health.sh in a NodeHealthCheck's pod.
 
 Exit 0 healthy, 2 sick, 3 nothing could be judged. The termination message, which Pulumi prints, names the node, what was found
-and what to do.
+and what to do. The first pod that fails ends the Job and with it the others: after a bad verdict this one stays for
+GATE_STAY_SECONDS or until it is told to end, so that the other nodes' verdicts are not lost.
 """
 
 import json
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +22,9 @@ from gpufabric.validation.health_report import Report
 from gpufabric.validation.health_wish import Health
 from gpufabric.validation.reader import Reader
 
+ENV_STAY_SECONDS: Final = "GATE_STAY_SECONDS"
 _POLL_SECONDS: Final = 0.2
+_STAY_SECONDS: Final = 10.0
 
 
 def read_wish(text: str) -> Health:
@@ -49,7 +54,7 @@ def told(node: str, wish: Health, report: Report) -> tuple[str, str]:
     return "pass", f"PASS {node}: fit. {summary}."
 
 
-def main(environment: Mapping[str, str]) -> int:
+def main(environment: Mapping[str, str], stop: threading.Event) -> int:
     """Wait for the readings beside us and judge them."""
     root = Path(environment.get(contract.ENV_ROOT, contract.ROOT))
     log = Path(environment.get(contract.ENV_TERMINATION_LOG, contract.TERMINATION_LOG))
@@ -62,12 +67,15 @@ def main(environment: Mapping[str, str]) -> int:
     patience_s = float(environment.get(contract.ENV_START_SECONDS, "120"))
     end = time.monotonic() + patience_s
     while (report := watch.look()) is None:
-        if time.monotonic() >= end:
+        if stop.is_set() or time.monotonic() >= end:
             text = f"UNKNOWN {node}: the container beside this one left no readings within {patience_s:g} s"
             return _leave(log, f"{text}.\nNext: look at its image and its log, {AGAIN}.", 3)
-        time.sleep(_POLL_SECONDS)
+        stop.wait(_POLL_SECONDS)
     outcome, text = told(node, wish, report)
-    return _leave(log, text, contract.EXIT_CODES[outcome])
+    code = _leave(log, text, contract.EXIT_CODES[outcome])
+    if code:
+        stop.wait(float(environment.get(ENV_STAY_SECONDS, _STAY_SECONDS)))
+    return code
 
 
 def _leave(log: Path, text: str, code: int) -> int:
@@ -77,4 +85,6 @@ def _leave(log: Path, text: str, code: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(os.environ))
+    stop_asked = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop_asked.set())
+    sys.exit(main(os.environ, stop_asked))
