@@ -64,7 +64,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"starts_at": "2026-12-08T11:30:00Z"},
         "gpu.capacity.starts_at: cr-0123456789abcdef0 begins at 2026-12-07T11:30:00Z, not at 2026-12-08T11:30:00Z; ",
     ),
-    "another zone": ({"availabilityZone": "us-east-2c"}, {}, "zone: cr-0123456789abcdef0 is in us-east-2c, "),
+    "another zone": ({"availabilityZone": "us-east-2c"}, {}, "gpu.zone: cr-0123456789abcdef0 is in us-east-2c, "),
     "another machine": ({"instanceType": "p5en.48xlarge"}, {}, "gpu.machine_type: cr-0123456789abcdef0 holds p5en.48xlarge, "),
     "fewer machines": ({"instanceCount": 2}, {}, "gpu.nodes: cr-0123456789abcdef0 holds 2 instances, "),
     "one that is over": ({"state": "expired"}, {}, "gpu.capacity.id: cr-0123456789abcdef0 is expired; "),

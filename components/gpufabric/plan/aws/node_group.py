@@ -36,8 +36,12 @@ def plan_node_group(
     now: datetime,
     path: str,
     found: Reservation | None = None,
+    zone_at: str = "zone",
 ) -> EksNodeGroupPlan:
-    """The plan of one group; raises :class:`SpecError` with all its problems. ``found``: what AWS said of its block."""
+    """The plan of one group; raises :class:`SpecError` with all its problems.
+
+    ``found``: what AWS said of its block. ``zone_at``: path of the zone.
+    """
     machine = group_machine(wish, path)
     if isinstance(machine, Problem):
         raise SpecError([machine])
@@ -77,7 +81,9 @@ def plan_node_group(
         update_strategy="MINIMAL" if capacity.reserved else "DEFAULT",
         tags=tags,
     )
-    if found and (misfits := list(reservation_problems(plan, found, zone=zone, path=path, in_use=True))):
+    if found is None:
+        return plan
+    if misfits := list(reservation_problems(plan, found, zone=zone, path=path, in_use=True, zone_at=zone_at)):
         raise SpecError(misfits)
     return plan
 
@@ -99,7 +105,8 @@ def plan_alone(
     if isinstance(version, Problem):
         raise SpecError([*problems, version])
     try:
-        plan = plan_node_group(wish, version, wish.zone, wish.tags, now=now, path=path, found=found)
+        at = f"{path}.zone"
+        plan = plan_node_group(wish, version, wish.zone, wish.tags, now=now, path=path, found=found, zone_at=at)
     except SpecError as error:
         raise SpecError([*problems, *error.problems]) from None
     if problems:

@@ -29,9 +29,12 @@ class Reservation:
 
 
 def reservation_problems(
-    group: EksNodeGroupPlan, found: Reservation, *, zone: str, path: str, in_use: bool
+    group: EksNodeGroupPlan, found: Reservation, *, zone: str, path: str, in_use: bool, zone_at: str = "zone"
 ) -> Iterator[Problem]:
-    """All that does not fit. ``path``: of the group. ``in_use``: the group may run already, and hold what is not free."""
+    """All that does not fit. ``path``: of the group. ``in_use``: the group may run already, and hold what is not free.
+
+    ``zone_at``: path of the zone, which stands beside the groups of a stack, and among the keys of a group alone.
+    """
     at = f"{path}.capacity"
     kind = _KINDS.get(found.type, "reservation")
     if kind != group.capacity.kind:
@@ -42,7 +45,7 @@ def reservation_problems(
         reason = f"{found.id} holds {found.machine}, the group asks for {group.machine.name}"
         yield Problem(f"{path}.machine_type", reason, f"write {found.machine}, or name another reservation")
     if found.zone != zone:
-        yield Problem("zone", f"{found.id} is in {found.zone}, the stack in {zone}", f"write zone: {found.zone}")
+        yield Problem(zone_at, f"{found.id} is in {found.zone}, the stack in {zone}", f"write zone: {found.zone}")
     if found.total < group.nodes:
         reason = f"{found.id} holds {found.total} instances, the group asks for {group.nodes}"
         yield Problem(f"{path}.nodes", reason, f"write at most {found.total}")
