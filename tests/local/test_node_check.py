@@ -31,6 +31,7 @@ def wish(interface: str) -> dict[str, Any]:
     return {"node_group": group, "image": "localhost/gpufabric/gate:1", "start_minutes": 1}
 
 
+@pytest.mark.soak
 def test_sick_nodes_are_named_and_fit_ones_pass(cluster: LocalCluster, tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.mkdir()
