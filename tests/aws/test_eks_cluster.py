@@ -229,6 +229,11 @@ BAD: dict[str, tuple[dict[str, Any], tuple[str, ...], list[str]]] = {
             )
         ],
     ),
+    "more blocks than EKS takes": (
+        {"api_access": {"kind": "public", "cidrs": [f"203.0.113.{each}/32" for each in range(41)]}},
+        (),
+        ["training.api_access.cidrs: 41 networks; write at most 40: wider ones, or those that really call"],
+    ),
     "a principal that is none": (
         {"admin_principals": ["arn:aws:sts::123456789012:assumed-role/ml/eve"]},
         (),

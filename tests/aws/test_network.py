@@ -33,6 +33,8 @@ def test_a_network_has_private_subnets_and_one_way_out() -> None:
     routes = {each.name: each.inputs for each in made.of("Route")}
     assert routes["net-private"]["natGatewayId"] == "id-of-net-nat"
     assert routes["net-public"]["gatewayId"] == "id-of-net-internet"
+    vpc = made.one("Vpc").inputs
+    assert (vpc["enableDnsHostnames"], vpc["enableDnsSupport"]) == (True, True)
     assert made.one("NatGateway").inputs["subnetId"] == "id-of-net-public"
     endpoint = made.one("VpcEndpoint").inputs
     assert (endpoint["serviceName"], endpoint["vpcEndpointType"]) == ("com.amazonaws.us-east-2.s3", "Gateway")

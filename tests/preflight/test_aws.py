@@ -14,7 +14,7 @@ from gpufabric.spec import SpecError, parse_spec
 from gpufabric.spec.aws import AwsTrainingSpec
 from tests.plan.aws.test_parts import VPC
 from tests.plan.aws.wishes import P5
-from tests.preflight.aws_account import ACCOUNT, GOOD, MACHINE, Account
+from tests.preflight.aws_account import ACCOUNT, CALLER, GOOD, MACHINE, Account
 from tests.spec.specs import changed
 
 RESERVATION = "cr-0123456789abcdef0"
@@ -387,6 +387,26 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 def test_what_is_wrong_is_said(case: str) -> None:
     raw, answers, lines = CASES[case]
     assert [line.partition(" (vendor, ")[0] for line in says(raw, Account(**answers))] == lines
+
+
+@pytest.mark.parametrize(
+    ("caller", "principal", "same"),
+    [
+        (CALLER, f"arn:aws:iam::{ACCOUNT}:role/team/ci", True),
+        (CALLER, f"arn:aws:iam::{ACCOUNT}:role/ci", True),
+        (CALLER, f"arn:aws:iam::{ACCOUNT}:role/ci/other", False),
+        (CALLER, f"arn:aws:iam::{ACCOUNT}:user/ci", False),
+        (CALLER, "arn:aws:iam::210987654321:role/ci", False),
+        (f"arn:aws:iam::{ACCOUNT}:user/eve", f"arn:aws:iam::{ACCOUNT}:user/eve", True),
+        (f"arn:aws:iam::{ACCOUNT}:user/eve", f"arn:aws:iam::{ACCOUNT}:user/adam", False),
+    ],
+)
+def test_the_creator_is_known_by_role_or_user(caller: str, principal: str, same: bool) -> None:
+    identity = {"UserId": "A", "Account": ACCOUNT, "Arn": caller}
+    raw = {**P5, "cluster": {"admin_principals": [principal]}}
+    assert bool(says(raw, Account(GetCallerIdentity=identity))) is same
+    running = Account(GetCallerIdentity=identity, DescribeCluster={"cluster": {**CLUSTER, "name": "prod"}})
+    assert says(raw, running) == [], "once it is made, another principal may run the program"
 
 
 def test_a_block_that_has_not_begun_is_as_it_should_be() -> None:

@@ -123,6 +123,10 @@ def test_the_second_zone_is_another_one(zone: str, zones: tuple[str, ...]) -> No
             "cidr: 172.17.0.0/16 overlaps 172.17.0.0/16, which nodes use inside; write for example 10.0.0.0/16",
         ),
         ({"zones": ["us-east-2b"]}, "zones: EKS needs subnets in at least two zones; write two or three zones of the region"),
+        (
+            {"zones": [f"us-east-2{letter}" for letter in "abcd"]},
+            "zones: 4 zones; write two or three: more serve nothing here",
+        ),
         ({"zones": ["us-east-2b"] * 2}, "zones: a zone is listed twice; write each once"),
         (
             {"existing": {"vpc": "vpc-0123456789abcdef0", "subnets": ["subnet-0123456789abcdef0"]}},

@@ -77,6 +77,19 @@ def test_the_problems_of_all_parts_come_together() -> None:
     ]
 
 
+def test_a_bucket_is_named_once() -> None:
+    stores = {"a": {"name": "acme-weights"}, "b": {"name": "acme-weights"}, "c": {"name": "acme-data"}}
+    assert says({**P5, "stores": stores}) == ["stores: a and b name the same bucket acme-weights; name a bucket once"]
+
+
+def test_more_nodes_than_kubernetes_takes() -> None:
+    groups = [{"name": name, "machine_type": "p5.48xlarge", "nodes": 2501} for name in ("one", "two")]
+    (first, *_) = says({**P5, "node_groups": groups, "network": {"existing": VPC}})
+    assert first == (
+        "node_groups: 5002 nodes together; Kubernetes is tested to 5,000 in one cluster; ask for fewer, or split the cluster"
+    )
+
+
 def test_nobody_is_let_in_by_default() -> None:
     raw = dict(P5)
     del raw["api_access"]

@@ -9,6 +9,7 @@ from gpufabric.spec.base import Wish
 from gpufabric.spec.cloud.blocks import PRIVATE_BLOCKS
 from gpufabric.spec.problems import shown
 
+_MOST = 40  # EKS takes no more (EKS quotas, public endpoint access CIDR ranges)
 _WIDEST = 8  # no owner has more of the internet than that
 
 
@@ -24,6 +25,12 @@ def _source(value: str) -> str:
     return value
 
 
+def _few(value: list[str]) -> list[str]:
+    if len(value) > _MOST:
+        raise ValueError(f"{len(value)} networks; write at most {_MOST}: wider ones, or those that really call")
+    return value
+
+
 Source = Annotated[str, AfterValidator(_source)]
 
 
@@ -33,5 +40,5 @@ class ApiAccess(Wish):
     kind: Literal["public", "private", "dns"]
     """``public``: from ``cidrs`` and from inside. ``private``: from inside the network alone, where ``pulumi up`` then runs.
     ``dns``: by a cloud's DNS endpoint (GKE)."""
-    cidrs: Annotated[list[Source], Field(max_length=40)] = Field(default_factory=list)
+    cidrs: Annotated[list[Source], AfterValidator(_few)] = Field(default_factory=list)
     """Public IPv4 networks that may reach a public endpoint, /8 or narrower, at most 40. Required with ``public``."""
