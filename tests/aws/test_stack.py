@@ -1,0 +1,91 @@
+"""AwsTrainingStack in a cluster that exists, kept gates, and wishes that are refused before anything is registered."""
+
+from typing import Any
+
+import pytest
+from pulumi import ResourceOptions
+from pulumi_aws import Provider
+
+from gpufabric.aws import AwsTrainingStack
+from gpufabric.spec import SpecError
+from tests.aws.cloud import COMPUTED, EXISTING
+from tests.kubernetes.mocked import Recording, run, verdicts
+from tests.plan.aws.wishes import P5
+
+VPC = {"vpc": "vpc-0123456789abcdef0", "subnets": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]}
+ARGS: dict[str, Any] = {key: value for key, value in P5.items() if key != "cloud"}
+IN_THEIRS = {
+    **{key: value for key, value in ARGS.items() if key != "api_access"},
+    "network": {"existing": VPC},
+    "cluster": {"existing": {"name": "shared-cluster"}},
+}
+
+
+def declared(args: dict[str, Any], recording: Recording | None = None) -> Recording:
+    def program() -> None:
+        account = Provider("account", region="us-east-2")
+        AwsTrainingStack("prod", args, ResourceOptions(providers=[account]))  # type: ignore[arg-type]
+
+    cluster = {**EXISTING, **verdicts("gpufabric-dev-train/train-verdict")}
+    return run(program, computed=COMPUTED, cluster=cluster, recording=recording)
+
+
+def test_in_a_cluster_that_exists_nothing_of_it_is_made_and_nothing_goes_with_it() -> None:
+    recording = declared(IN_THEIRS)
+    assert recording.one("Cluster").read == "shared-cluster"
+    assert not recording.of("Vpc") + recording.of("Subnet") + recording.of("Addon")
+    assert [each.name for each in recording.of("NodeGroup")] == ["prod-train-nodes"]
+    group = recording.one("NodeGroup").inputs
+    assert (group["clusterName"], group["subnetIds"]) == ("shared-cluster", [VPC["subnets"][0]])
+    assert not [each.label for each in recording.resources if "deletedWith" in each.options], "it is not ours to delete"
+
+
+def test_the_kept_gate_comes_after_the_gate_and_goes_with_the_cluster() -> None:
+    recording = declared({**ARGS, "validation": {**ARGS["validation"], "keep": True}})
+    kept = recording.one("FabricGate")
+    assert "kubernetes:batch/v1:Job prod-train-job" in kept.options["dependencies"]
+    assert kept.options["deletedWith"].endswith("EksCluster::prod")
+
+
+def test_every_group_has_its_gate_with_the_taints_hold() -> None:
+    groups = [*ARGS["node_groups"], {"name": "spare", "machine_type": "g6e.48xlarge", "nodes": 2, "capacity": {"kind": "spot"}}]
+    recording = Recording()
+    cluster = verdicts("gpufabric-dev-train/train-verdict", "gpufabric-dev-spare/spare-verdict")
+
+    def program() -> None:
+        AwsTrainingStack("prod", {**ARGS, "node_groups": groups})  # type: ignore[typeddict-item]
+
+    run(program, computed=COMPUTED, cluster=cluster, recording=recording)
+    plans = {each.name: each.inputs["data"]["gate.json"] for each in recording.of("ConfigMap") if each.name.endswith("-plan")}
+    assert plans.keys() == {"prod-train-plan", "prod-spare-plan"}
+    assert all('"hold": "taint"' in plan for plan in plans.values())
+    assert '"wait_for_nodes": true' in plans["prod-train-plan"]
+    assert '"wait_for_nodes": false' in plans["prod-spare-plan"], "spot nodes may lack"
+
+
+BAD: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "shape": (
+        {**ARGS, "cloud": "aws", "zone": 3},
+        ["prod.zone: expected a text, found 3; put it in quotes", "prod.cloud: unknown key; known keys: region, zone, "],
+    ),
+    "meaning": (
+        {**ARGS, "zone": "us-east-1a", "node_groups": [{**ARGS["node_groups"][0], "public_ip": True}]},
+        ["prod.zone: us-east-1a is not in us-east-2; ", "prod.node_groups[0].public_ip: AWS gives no public address "],
+    ),
+    "an existing cluster without its network": (
+        {key: value for key, value in IN_THEIRS.items() if key != "network"},
+        ["prod.network.existing: missing: the cluster exists, and its nodes live in its VPC; "],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_wrong_wish_makes_nothing(case: str) -> None:
+    args, lines = BAD[case]
+    recording = Recording()
+    with pytest.raises(SpecError) as caught:
+        declared(args, recording)
+    said = str(caught.value).split("\n")
+    assert len(said) == len(lines), said
+    assert all(line.startswith(start) for line, start in zip(said, lines, strict=True)), said
+    assert [each.label for each in recording.resources] == ["pulumi:providers:aws account"]
