@@ -18,16 +18,15 @@ FILESYSTEM = "aws:fsx/lustreFileSystem:LustreFileSystem"
 
 
 def unprotect(stack: EngineStack, count: int) -> None:
-    """What the documentation advises: take the protection first. A destroy that meets it has deleted much by then."""
+    """As the documentation says: the preview of a destroy stops it at what is protected, before anything is removed."""
     kept = [each for each in stack.engine.resources(stack.name) if each.get("protect")]
     assert [each["type"] for each in kept] == [FILESYSTEM] * count
     if not kept:
         return
-    refused = stack.run("destroy")
+    refused = stack.engine.run("destroy", "--yes", "--stack", stack.name)
     assert refused.returncode != 0
     assert "cannot be deleted\n    because it is protected" in refused.stdout
-    assert {each.id for each in stack.cloud.objects(FILESYSTEM)} == {each["id"] for each in kept}
-    assert stack.cloud.objects("aws:ec2/vpc:Vpc"), "what it stands on is there, too"
+    stack.assert_converged()
     for each in kept:
         assert stack.engine.run("state", "unprotect", each["urn"], "--yes", "--stack", stack.name).returncode == 0
 
