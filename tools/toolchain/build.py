@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tools.errors import ToolError
 from tools.folders import cache_folder, locked
+from tools.toolchain.fewer_services import prepare
 from tools.toolchain.programs import Program
 
 # Since 1.21 the go command fetches the release that a go.mod names; 1.25 is the oldest that reads the ones here.
@@ -56,8 +57,12 @@ def _build(go: str, program: Program, position: str) -> None:
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     for left in target.parent.glob(f".{target.name}.*"):
         left.unlink()  # of a killed build: the lock says that nobody is writing it
-    command = [go, "build", "-trimpath", "-ldflags", " ".join(program.ldflags), "-o", str(unfinished), program.package]
     started = time.monotonic()
+    source = target.with_name("source")
+    shutil.rmtree(source, ignore_errors=True)
+    reduced = ["-modfile", str(prepare(go, program, source))] if program.services else []
+    flags = ["-trimpath", "-ldflags", " ".join(program.ldflags)]
+    command = [go, "build", *reduced, *flags, "-o", str(unfinished), program.package]
     log = target.with_name("build.log")
     with log.open("w") as output:
         process = subprocess.Popen(command, cwd=program.module, env=_environment(), stdout=output, stderr=subprocess.STDOUT)
@@ -77,6 +82,7 @@ def _build(go: str, program: Program, position: str) -> None:
         raise ToolError(f"building {program.name} {program.version} failed; {log} ends with:\n{_tail(log)}")
     log.unlink()
     _keep_files(go, program)
+    shutil.rmtree(source, ignore_errors=True)
     unfinished.rename(target)
     print(f"{title}: built in {_duration(time.monotonic() - started)}", flush=True)
 

@@ -28,6 +28,8 @@ class Program:
     cold_seconds: int
     files: tuple[str, ...] = ()
     """Folders and files of the package's own Go module that are kept beside the program."""
+    services: tuple[str, ...] = ()
+    """Only these of AWS's services, for AWS's provider (tools/toolchain/fewer_services.py); empty for all other programs."""
 
     @cached_property
     def key(self) -> str:
@@ -36,7 +38,7 @@ class Program:
         for file in ("go.mod", "go.sum", "main.go"):
             path = self.module / file
             digest.update(f"{file}\0".encode() + (path.read_bytes() if path.exists() else b"") + b"\0")
-        digest.update("\0".join([self.package, *self.ldflags, *self.files]).encode())
+        digest.update("\0".join([self.package, *self.ldflags, *self.files, *self.services]).encode())
         return digest.hexdigest()[:16]
 
     @property
@@ -84,4 +86,5 @@ def _row(row: dict[str, Any], shared: dict[str, list[str]]) -> Program:
         ldflags=tuple(flag.format(version=row["version"]) for flag in flags),
         cold_seconds=row["cold_seconds"],
         files=tuple(row.get("files", ())),
+        services=tuple(row.get("services", ())),
     )
