@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup toolchain provider-aws up down test lint bench soak lock
+.PHONY: help setup toolchain provider-aws record-aws up down test lint bench soak lock
 
 PY := .venv/bin/python
 # A cluster of your own instead of the local one: make up KUBECONFIG=FILE. (The environment's KUBECONFIG is not used.)
@@ -37,6 +37,10 @@ toolchain: setup
 # Twenty minutes and 1.3 GB, once per machine; the tests that need it say so where it is missing.
 provider-aws: setup
 	@$(PY) -m tools.toolchain ensure provider-aws
+
+# What AWS's provider sends for each sample, for the tests that judge it (docs/judged.md): SAMPLE=NAME for one of them.
+record-aws: toolchain provider-aws
+	@$(PY) -m tools.awsprovider record $(SAMPLE)
 
 up: toolchain
 	@$(PY) -m tools.up $(CLUSTER) $(if $(RUN),--run $(RUN)) $(if $(SAMPLE),--sample $(SAMPLE))

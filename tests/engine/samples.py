@@ -1,22 +1,17 @@
 """The AWS samples as stacks: what they ask for, and what they take for granted."""
 
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from gpufabric.plan.names import gate_names
 from gpufabric.spec import CONFIG_KEY
-from gpufabric.validation.contract import VERDICT_KEY
-from tests.engine.stack import EngineStack
 from tools.folders import REPOSITORY
 from tools.standin.standin import StandIn
 
 STACKS = REPOSITORY / "stacks"
 SAMPLES = sorted(STACKS.glob("Pulumi.aws-*.yaml"))
-VERDICT = {"outcome": "pass", "reason": "a stand-in cluster: nothing ran", "nodes": []}
 
 
 def name_of(sample: Path) -> str:
@@ -50,11 +45,3 @@ def hold_what_exists(cloud: StandIn, wish: dict[str, Any]) -> None:
         if "placement_group" in capacity:
             name = capacity["placement_group"]
             hold("aws:ec2/placementGroup:PlacementGroup", name, name=name)
-
-
-def hold_verdicts(stack: EngineStack, wish: dict[str, Any]) -> None:
-    """In a stand-in cluster nothing runs: the verdicts that the gates would write lie there from the beginning."""
-    for group in wish["node_groups"]:
-        names = gate_names(stack.name, group["name"], None)
-        verdict = {VERDICT_KEY: json.dumps(VERDICT)}
-        stack.cloud.hold("kubernetes:core/v1:ConfigMap", f"{names.namespace}/{names.verdict}", data=verdict)

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from gpufabric.spec import CONFIG_KEY
-from tests.engine.samples import SAMPLES, STACKS, hold_verdicts, hold_what_exists, name_of, read_sample
+from tests.engine.samples import SAMPLES, STACKS, hold_what_exists, name_of, read_sample
 from tests.engine.stack import EngineStack, made_stack
+from tools.standin.verdicts import hold_verdicts
 
 pytestmark = pytest.mark.engine
 
@@ -37,7 +38,7 @@ def live(sample: Path, folder: Path) -> None:
     with made_stack(name_of(sample), folder, STACKS, "aws", "kubernetes") as stack:
         stack.write({CONFIG_KEY: wish})
         hold_what_exists(stack.cloud, wish)
-        hold_verdicts(stack, wish)
+        hold_verdicts(stack.cloud, stack.name, wish)
         first = stack.succeed("up")
         assert first.keys() == {"created"}
         stack.assert_converged()

@@ -7,14 +7,19 @@ from typing import Any, Self
 from tools.awsprovider.recorder import Recorder
 
 REGION = "us-east-1"
+# moto's, and that of the identity behind every key.
+ACCOUNT = "123456789012"
 
 
 class Emulator:
     """A context: serves from enter to exit. What it holds is in the memory of this process."""
 
     def __init__(self) -> None:
+        from moto.core.config import default_user_config
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
         from werkzeug.serving import make_server
+
+        default_user_config["iam"] = {"load_aws_managed_policies": True}
 
         class Quiet(MotoRequestHandler):
             def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - werkzeug's name
@@ -40,13 +45,9 @@ class Emulator:
 
     def reset(self) -> None:
         """An empty account and an empty recording."""
-        from moto.backends import get_backend
         from moto.core.base_backend import BackendDict
 
-        for name in ("ec2", "eks", "iam", "fsx", "s3", "autoscaling", "kms", "logs", "sts"):
-            backend = get_backend(name)
-            if isinstance(backend, BackendDict):
-                backend.reset()
+        BackendDict.reset()
         self.recorder.forget()
 
     def __enter__(self) -> Self:

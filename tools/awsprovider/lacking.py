@@ -46,32 +46,39 @@ class Lacking:
     def complete(self, call: Call, body: bytes) -> bytes:
         """Moto's answer with the members that it forgot."""
         for row in _rows("forgets"):
-            if row["service"] != call.service or not _holds(body, row["answer"]):
+            if row["service"] != call.service or not body.startswith(b"{"):
                 continue
             written = json.loads(body)
-            with self._lock:
-                key = (row["why"], *(str(call.members.get(each)) for each in row["key"]))
-                if call.operation == row["create"]:
-                    self._kept[key] = {name: each for name, each in call.members.items() if name not in row["key"]}
-                asked = self._kept.get(key, {})
-            held = written[row["answer"]]
-            forgotten = {name: each for name, each in asked.items() if held.get(name) is None}
-            if forgotten:
+            completed = {name: self._completed(row, call, each) for name, each in written.items() if name in row["answers"]}
+            if any(each != written[name] for name, each in completed.items()):
                 self.used.add(row["why"])
-                body = json.dumps({**written, row["answer"]: {**held, **forgotten}}).encode()
+                body = json.dumps({**written, **completed}, default=_seconds).encode()
         return body
+
+    def _completed(self, row: Mapping[str, Any], call: Call, found: Any) -> Any:
+        if isinstance(found, list):
+            return [self._completed(row, call, each) for each in found]
+        key = (row["why"], *(str(found.get(each)) for each in row["key"]))
+        with self._lock:
+            if call.operation == row["create"]:
+                self._kept[key] = dict(call.members)
+            asked = self._kept.get(key, {})
+        found = {name: each for name, each in found.items() if name in asked or name not in row.get("invents", ())}
+        completed = {**found, **{name: each for name, each in asked.items() if found.get(name) is None}}
+        for path, template in row.get("adds", {}).items():
+            _put(completed, path.split("."), _filled(template, {"of": key}))
+        return completed
 
     def _collection(self, row: Mapping[str, Any], call: Call) -> Answer | None:
         members = dict(call.members)
         output = service_model(call.service).operation_model(call.operation).output_shape
         if call.operation == row["create"]:
-            members |= {name: _filled(template, members) for name, template in row.get("made_key", {}).items()}
-            added = {name: _filled(each, members) for name, each in row["adds"].items()}
-            # What AWS adds gives way to what was asked for.
-            self._kept[self._key(row, members)] = {**added, **members}
+            members = self._make(row, members)
         elif call.operation == row.get("list", {}).get("operation"):
+            asked = members.get(row["list"].get("by", ""))
             prefix = [members.get(name) for name in row["key"]]
-            fits = [each for key, each in self._kept.items() if key[0] == row["why"] and _begins(key[1:], prefix)]
+            all_of_them = [(key[1:], each) for key, each in self._kept.items() if key[0] == row["why"]]
+            fits = [each for key, each in all_of_them if (key[0] in asked if asked else _begins(key, prefix))]
             return _answer(call, {**members, row["list"]["answer"]: fits}, output)
         elif call.operation not in (row.get("read"), row.get("update"), row["delete"]):
             return None
@@ -82,6 +89,20 @@ class Lacking:
             self._kept[key] |= members
         held = self._kept.pop(key) if call.operation == row["delete"] else self._kept[key]
         return _answer(call, {**members, row.get("answer", ""): held}, output)
+
+    def _make(self, row: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+        """One of a collection, and those of other collections that are asked for within it."""
+        members = {**asked, **{name: _filled(template, asked) for name, template in row.get("made_key", {}).items()}}
+        # What AWS adds gives way to what was asked for.
+        held = {**{name: _filled(each, members) for name, each in row["adds"].items()}, **members}
+        if "TagSpecifications" in held:  # EC2 asks for tags in this way and shows them in the other
+            held["Tags"] = [tag for each in held["TagSpecifications"] for tag in each["Tags"]]
+        for name, (operation, shown) in row.get("makes", {}).items():
+            other = next(each for each in _rows("collection") if each["create"] == operation)
+            above = {each: held[each] for each in other["key"] if each in held}
+            held[name] = [self._make(other, {**above, **each})[shown] for each in held.get(name, [])]
+        self._kept[self._key(row, held)] = held
+        return held
 
     def _key(self, row: Mapping[str, Any], members: Mapping[str, Any]) -> tuple[str, ...]:
         return (row["why"], *(str(members.get(name)) for name in row["key"]))
@@ -98,8 +119,14 @@ def _rows(kind: str) -> Iterator[Mapping[str, Any]]:
 _GAPS: dict[str, list[dict[str, Any]]] = tomllib.loads(Path(__file__).with_name("gaps.toml").read_text("utf-8"))
 
 
-def _holds(body: bytes, member: str) -> bool:
-    return body.startswith(b"{") and f'"{member}"'.encode() in body
+def _put(object_: dict[str, Any], path: list[str], value: Any) -> None:
+    """Where nothing stands yet."""
+    *above, last = path
+    for name in above:
+        object_[name] = dict(object_.get(name) or {})
+        object_ = object_[name]
+    if object_.get(last) is None:
+        object_[last] = value
 
 
 def _filled(template: Any, members: Mapping[str, Any]) -> Any:
@@ -111,21 +138,32 @@ def _filled(template: Any, members: Mapping[str, Any]) -> Any:
 
 
 def _answer(call: Call, members: Mapping[str, Any], shape: Any) -> Answer:
-    if service_model(call.service).metadata["protocol"] == "query":
-        result = _xml(members, shape, f"{call.operation}Result") if shape is not None else ""
+    protocol = service_model(call.service).metadata["protocol"]
+    if protocol in ("query", "ec2"):
+        wrapper = f"{call.operation}Result" if protocol == "query" else ""
+        inner = _xml(members, shape, protocol == "ec2") if shape is not None else ""
+        result = f"<{wrapper}>{inner}</{wrapper}>" if wrapper else inner
         return Answer(200, "text/xml", f"<{call.operation}Response>{result}</{call.operation}Response>".encode())
     known = shape.members if shape is not None else {}
     body = {name: each for name, each in members.items() if name in known}
     return Answer(200, "application/json", json.dumps(body, default=_seconds).encode())
 
 
+def refusal(call: Call | None, status: int, code: str, text: str) -> Answer:
+    """An error as the service of the call would write it."""
+    protocol = service_model(call.service).metadata["protocol"] if call else "json"
+    if protocol in ("json", "rest-json"):
+        return Answer(status, "application/json", json.dumps({"__type": code, "message": text}).encode())
+    error = f"<Error><Code>{code}</Code><Message>{escape(text)}</Message></Error>"
+    around = {"query": ("<ErrorResponse>", "</ErrorResponse>"), "ec2": ("<Response><Errors>", "</Errors></Response>")}
+    before, after = around.get(protocol, ("", ""))
+    return Answer(status, "text/xml", f"{before}{error}{after}".encode())
+
+
 def _missing(call: Call) -> Answer:
-    if service_model(call.service).metadata["protocol"] == "query":
-        error = f"<Error><Code>ValidationError</Code><Message>{call.operation}: not found</Message></Error>"
-        error = f"<ErrorResponse>{error}</ErrorResponse>"
-        return Answer(400, "text/xml", error.encode())
-    error = json.dumps({"__type": "ResourceNotFoundException", "message": f"{call.operation}: not found"})
-    return Answer(404, "application/json", error.encode())
+    query = service_model(call.service).metadata["protocol"] in ("query", "ec2")
+    status, code = (400, "ValidationError") if query else (404, "ResourceNotFoundException")
+    return refusal(call, status, code, f"{call.operation}: not found")
 
 
 def _seconds(value: Any) -> float:
@@ -134,13 +172,18 @@ def _seconds(value: Any) -> float:
     raise TypeError(repr(value))
 
 
-def _xml(value: Any, shape: Any, name: str) -> str:
+def _xml(value: Any, shape: Any, ec2: bool) -> str:
+    """The inside of an element. EC2 writes lists and names in a way of its own."""
     if shape.type_name == "structure":
-        inner = "".join(_xml(value[each], member, each) for each, member in shape.members.items() if each in value)
-    elif shape.type_name == "list":
-        inner = "".join(_xml(each, shape.member, "member") for each in value)
-    elif isinstance(value, datetime):
-        inner = value.isoformat()
-    else:
-        inner = escape(str(value).lower() if isinstance(value, bool) else str(value))
-    return f"<{name}>{inner}</{name}>"
+        parts = [(_name(member, name, ec2), value[name], member) for name, member in shape.members.items() if name in value]
+        return "".join(f"<{name}>{_xml(each, member, ec2)}</{name}>" for name, each, member in parts)
+    if shape.type_name == "list":
+        name = shape.member.serialization.get("name", "member")
+        return "".join(f"<{name}>{_xml(each, shape.member, ec2)}</{name}>" for each in value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return escape(str(value).lower() if isinstance(value, bool) else str(value))
+
+
+def _name(member: Any, name: str, ec2: bool) -> str:
+    return str(member.serialization.get("name", name)) if ec2 else name

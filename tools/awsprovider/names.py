@@ -7,10 +7,11 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Names:
-    """pulumi-aws's token -> Terraform's name."""
+    """``resources`` and ``functions``: pulumi-aws's token -> Terraform's name. ``named``: token -> the property to name."""
 
     resources: dict[str, str]
     functions: dict[str, str]
+    named: dict[str, str]
 
     @property
     def of_terraform(self) -> list[str]:
@@ -40,7 +41,7 @@ class Names:
 def read_names() -> Names:
     """The rows of names.toml."""
     rows = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
-    return Names(rows["resources"], rows["functions"])
+    return Names(rows["resources"], rows["functions"], rows["named"])
 
 
 def _camel(name: str) -> str:

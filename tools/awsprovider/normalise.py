@@ -18,12 +18,12 @@ from tools.judge.shapes import UnknownOperationError
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 # subnet-0123456789abcdef0, fs-01234567, and whole UUIDs.
-_ID = re.compile(rf"(?<![\w-])(?:{_UUID}|[a-z]{{1,12}}-(?:[0-9a-f]{{17}}|[0-9a-f]{{8}}))(?![\w])")
-_IN_NAMES = re.compile(rf"{_UUID}")
+_ID = re.compile(rf"(?<![\w-])(?:{_UUID}|[a-z]{{1,12}}-(?:[0-9a-f]{{17}}|[0-9a-f]{{8}}))(?![\w-])")
+# Some names are a word and a UUID: eks-01234567-...
+_IN_NAMES = re.compile(rf"(?:(?<![\w-])[a-z]{{1,12}}-)?{_UUID}")
 _UNSPECIFIC = "00000000-0000-4000-8000-000000000000"
 # Terraform's own unique names: a time and a counter.
 _TERRAFORM = re.compile(r"terraform-\d{18}[0-9a-f]{8}")
-_READS = ("Describe", "Get", "List", "Head")
 
 
 def normalise(exchanges: Sequence[Exchange], declared: Collection[str]) -> tuple[Request, ...]:
@@ -38,8 +38,7 @@ def normalise(exchanges: Sequence[Exchange], declared: Collection[str]) -> tuple
         given = [name for name, giver in givers.items() if giver == number]
         for place, name in enumerate(given):
             renamed[name] = _derived(name, f"{text} {seen[text]} {place}")
-        changes = exchange.status < 300 and not (exchange.call and exchange.call.operation.startswith(_READS))
-        if changes or given:
+        if exchange.changes or given:
             gives = [renamed[name] for name in given]
             kept.append(Request.from_json({**json.loads(text), "gives": sorted(gives)}))
     return tuple(_in_order(kept))
@@ -51,9 +50,8 @@ def _givers(exchanges: Sequence[Exchange], known: set[str]) -> dict[str, int]:
     used: dict[str, int] = {}
     for number, exchange in enumerate(exchanges):
         asked = json.dumps(exchange.request.as_json())
-        changes = not (exchange.call and exchange.call.operation.startswith(_READS))
         for name in [*_ID.findall(asked), *_IN_NAMES.findall(asked)]:
-            if name in givers and changes:
+            if name in givers and not exchange.asks:
                 used[name] = givers[name]
             elif name not in givers:
                 known.add(name)
@@ -67,7 +65,7 @@ def _derived(name: str, source: str) -> str:
     """An id of the same form that follows from ``source``."""
     digits = iter(hashlib.sha512(source.encode()).hexdigest())
     if _IN_NAMES.fullmatch(name):
-        return re.sub(r"[0-9a-f]", lambda _: next(digits), name)
+        return name[:-36] + re.sub(r"[0-9a-f]", lambda _: next(digits), name[-36:])
     before, _, _ = name.rpartition("-")
     return f"{before}-" + "".join(next(digits) for _ in name[len(before) + 1 :])
 
@@ -77,7 +75,9 @@ def _renamed(text: str, renamed: dict[str, str], declared: Collection[str]) -> s
     text = _ID.sub(lambda found: renamed.get(found[0], found[0]), text)
     made = set(renamed.values()) | set(declared)
     # What nobody gave was drawn by the provider: tokens that make a request safe to repeat.
-    return _IN_NAMES.sub(lambda found: renamed.get(found[0], found[0] if found[0] in made else _UNSPECIFIC), text)
+    return _IN_NAMES.sub(
+        lambda found: renamed.get(found[0], found[0] if found[0] in made else found[0][:-36] + _UNSPECIFIC), text
+    )
 
 
 def _in_order(requests: Sequence[Request]) -> list[Request]:

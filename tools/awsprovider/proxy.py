@@ -43,6 +43,10 @@ class Proxy(provider_pb2_grpc.ResourceProviderServicer):
         bridge.parameterize()
         return empty_pb2.Empty()
 
+    def Handshake(self, request: Any, context: Any) -> Any:  # noqa: N802, ARG002
+        """Newer than the bridge: the engine goes on with Attach."""
+        context.abort(grpc.StatusCode.UNIMPLEMENTED, "no handshake")
+
     def GetPluginInfo(self, request: Any, context: Any) -> Any:  # noqa: N802, ARG002
         """The version that the program's package asks for."""
         return plugin_pb2.PluginInfo(version=version("pulumi-aws"))
@@ -58,6 +62,9 @@ class Proxy(provider_pb2_grpc.ResourceProviderServicer):
                 self._rename(request, token)
         except KeyError as missing:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{missing} has no row in tools/awsprovider/names.toml")
+        name = self._names.named.get(token)
+        if call == "Check" and name and name not in request.news and request.autonaming.proposed_name:
+            request.news[name] = request.autonaming.proposed_name
         known = bridge.pairs(token) if token else []
         _translate(request, _ASKED, known, to_bridge)
         _move_paths(request, _PATHS_ASKED, known, path_to_bridge)

@@ -34,7 +34,9 @@ class Session:
 def running(log: Path) -> Iterator[Session]:
     """A session until the block ends; bridges write into ``log``."""
     with Emulator() as emulator:
-        proxy = Proxy(emulator.environment, log)
+        # S3 Control puts the account before the host's name, and no resolver knows 123456789012.127.0.0.1.
+        environment = {**emulator.environment, "HTTP_PROXY": emulator.environment["AWS_ENDPOINT_URL"], "NO_PROXY": ""}
+        proxy = Proxy(environment, log)
         server, port = serve(proxy)
         try:
             yield Session(port, emulator, proxy)

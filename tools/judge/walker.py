@@ -1,8 +1,9 @@
 """Walks a request's members along their shape and says everything that the published API does not allow."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Any
 
 from tools.judge.patterns import matches
@@ -73,7 +74,7 @@ def _value(value: Any, shape: Shape, where: str) -> Iterator[Finding]:
             yield from _value(each, shape.element(), f"{where}[{key}]")
     elif shape.kind == "string":
         if shape.enum and value not in shape.enum:
-            yield Finding("enum", where, f"{value!r} is none of {', '.join(sorted(shape.enum))}")
+            yield Finding("enum", where, f"{value!r} is none of {_some(value, shape.enum)}")
         if shape.pattern and not matches(shape.pattern, value):
             yield Finding("pattern", where, f"{_short(value)} does not match {shape.pattern}")
 
@@ -105,6 +106,14 @@ def _size(value: Any, shape: Shape, where: str) -> Iterator[Finding]:
         yield Finding(kind, where, f"{what} {size} is below {shape.minimum:g}")
     if shape.maximum is not None and size > shape.maximum:
         yield Finding(kind, where, f"{what} {size} is above {shape.maximum:g}")
+
+
+def _some(value: str, values: Collection[str]) -> str:
+    """All values of a short list, the nearest of a long one."""
+    if len(values) <= 12:
+        return ", ".join(sorted(values))
+    near = get_close_matches(value, sorted(values), 3)
+    return f"{len(values)} values" + (f"; near it: {', '.join(near)}" if near else "")
 
 
 def _short(value: Any) -> str:

@@ -9,6 +9,8 @@ from tools.judge.request import Request
 
 # AWS Signature Version 4: Credential=KEY/20261129/us-east-1/ec2/aws4_request
 _SCOPE = re.compile(r"Credential=[^/]+/\d{8}/[^/]*/([^/]+)/aws4_request")
+# Signed as S3, but another service.
+_S3_CONTROL = "/v20180820/"
 # How the bytes travelled and who sent them: no members of the operation. The checksum of a body follows from the body.
 _TRANSPORT = re.compile(
     r"host|user-agent|accept|accept-encoding|connection|authorization|expect|date|content-(length|type|md5|encoding)"
@@ -47,4 +49,7 @@ def capture(method: str, target: str, headers: Mapping[str, str], body: bytes, s
         xml = written
     elif written:
         text = written
-    return Request(service or service_of(headers), method, path, singles, kept, form, data, xml, text)
+    service = service or service_of(headers)
+    if service == "s3" and path.startswith(_S3_CONTROL):
+        service = "s3control"
+    return Request(service, method, path, singles, kept, form, data, xml, text)
