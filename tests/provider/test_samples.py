@@ -1,0 +1,28 @@
+"""Every sample through AWS's own provider: preview, up, up again without a change, down; and it sends what is on record."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.awsprovider.plans import RECORDED
+from tools.awsprovider.record import record_of
+from tools.awsprovider.sample import sample_life, samples
+from tools.awsprovider.session import Session
+from tools.judge.request import Record
+
+# One in a network that exists, one with a reserved window; the others take minutes together.
+AT_ONCE = ("aws-existing-vpc", "aws-p5en-capacity-block")
+SAMPLES = [pytest.param(name, marks=[] if name in AT_ONCE else pytest.mark.soak) for name in samples()]
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_sample_goes_up_and_down(name: str, aws: Session, tmp_path: Path) -> None:
+    with sample_life(aws, name, tmp_path) as life:
+        life.succeed("preview")
+        assert not aws.recorder.changes(), "a preview changes nothing"
+        life.succeed("up")
+        record = record_of(aws, name)
+        life.succeed("up", "--expect-no-changes")
+        life.succeed("destroy")
+    assert record == Record.load(RECORDED / f"{name}.json"), "run `make record-aws`"
