@@ -53,6 +53,7 @@ def test_secrets_are_encrypted_with_an_own_key_and_logs_are_kept_for_a_while() -
     assert inputs["enabledClusterLogTypes"] == ["api", "audit", "authenticator", "controllerManager", "scheduler"]
     logs = made.one("LogGroup")
     assert logs.inputs["name"] == f"/aws/eks/{inputs['name']}/cluster"
+    assert logs.inputs["retentionInDays"] == 90
     assert logs.label in made.one("Cluster").options["dependencies"], "EKS would make its own and leave it behind"
     assert inputs["bootstrapSelfManagedAddons"] is False
     assert inputs["accessConfig"] == {"authenticationMode": "API", "bootstrapClusterCreatorAdminPermissions": True}

@@ -52,7 +52,7 @@ def test_no_pod_of_a_vendors_image_carries_a_token_and_only_efa_is_privileged() 
     found = pods(plugins(BOTH))
     assert {pod["automountServiceAccountToken"] for pod in found.values()} == {False}
     security = {name: pod["containers"][0]["securityContext"] for name, pod in found.items()}
-    assert security["aws-efa-device-plugin"]["privileged"] is True
+    assert security["aws-efa-device-plugin"] == {"privileged": True, "runAsUser": 0}
     assert security["nvidia-device-plugin"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
 
