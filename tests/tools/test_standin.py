@@ -1,6 +1,7 @@
 """The stand-in's cloud by itself: what it refuses, what it keeps, what can be made to go wrong."""
 
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -234,6 +235,15 @@ def test_a_call_hangs_until_it_is_let_go_or_nobody_waits_for_it(cloud: Cloud) ->
     standin.lift_faults()
     hanging.join(timeout=10)
     assert not hanging.is_alive()
+
+
+def test_a_slow_call_takes_its_time_and_goes_on(cloud: Cloud) -> None:
+    StandIn(cloud.store, {}).fault(operation="create", does="slow", seconds=0.05, at="after")
+    ((number, fault),) = cloud.trouble("create", VPC)
+    started = time.monotonic()
+    faults.suffer(cloud.store.connect, number, fault, lambda: True)
+    assert time.monotonic() - started >= 0.05
+    assert fault.at == "after"
 
 
 def test_a_resource_is_found_by_how_it_was_asked_for(cloud: Cloud) -> None:
