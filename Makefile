@@ -18,7 +18,7 @@ help:
 	@echo 'make soak    the full fault counts, hours'
 	@echo 'make bench   ratios of one run'
 	@echo 'make lint    formatter, linter, strict type check'
-	@echo 'make provider-aws   build AWS own provider for the tests that can use it: 20 minutes, once'
+	@echo 'make provider-aws   build AWS own provider for the tests that can use it: minutes, once'
 	@echo 'make setup   the Python environment alone;  make toolchain   the programs that are built'
 
 setup: .venv/.ready
@@ -34,7 +34,7 @@ toolchain: setup
 	@$(PY) -m tools.toolchain ensure all
 	@$(PY) -m tools.image ensure
 
-# Twenty minutes and 1.3 GB, once per machine; the tests that need it say so where it is missing.
+# Minutes, once per machine, with the services in use alone; the tests that need it say so where it is missing.
 provider-aws: setup
 	@$(PY) -m tools.toolchain ensure provider-aws
 

@@ -27,6 +27,7 @@ LADDER: dict[str, list[str]] = {
     "component": ["tests/kubernetes", "tests/aws", "tests/plugin", "tests/golden"],
     "judged": ["tests/judged"],
     "engine": ["tests/engine"],
+    "provider": ["tests/provider"],
     "local": ["tests/local"],
 }
 
@@ -47,7 +48,7 @@ def main() -> int:
     soak = parser.parse_args().soak
     took: dict[str, float] = {}
     for rung, paths in LADDER.items():
-        if soak and rung not in ("engine", "local"):
+        if soak and rung not in ("engine", "provider", "local"):
             continue
         print(f"== rung {rung}", flush=True)
         started = time.monotonic()

@@ -7,7 +7,7 @@ import pytest
 from tools.awsprovider.bridge import built
 from tools.awsprovider.session import Session, running
 
-NOT_BUILT = "AWS'S OWN PROVIDER IS NOT BUILT, NO PROGRAM WAS TRIED AGAINST IT: `make provider-aws` builds it, 20 minutes, once"
+NOT_BUILT = "AWS'S OWN PROVIDER IS NOT BUILT, NO PROGRAM WAS TRIED AGAINST IT: `make provider-aws` builds it, once per machine"
 
 
 @pytest.fixture(scope="session")

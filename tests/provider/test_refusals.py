@@ -23,8 +23,11 @@ TEMPLATE = "network_interfaces=[{'interface_type': 'efa-only', 'device_index': 0
     ("kind", "arguments", "says"),
     [
         ("ec2.SecurityGroup", f"name='sg-fabric', {VPC}", "invalid value for name (cannot begin with sg-)"),
-        ("eks.NodeGroup", f"{NODES}, {SIZE}, capacity_type='BLOCK'", "expected capacity_type to be one of"),
-        ("ec2.LaunchTemplate", TEMPLATE, "delete_on_termination"),
+        pytest.param(
+            *("eks.NodeGroup", f"{NODES}, {SIZE}, capacity_type='BLOCK'", "expected capacity_type to be one of"),
+            marks=pytest.mark.soak,
+        ),
+        pytest.param("ec2.LaunchTemplate", TEMPLATE, "delete_on_termination", marks=pytest.mark.soak),
     ],
 )
 def test_aws_says_no_at_preview(kind: str, arguments: str, says: str, aws: Session, tmp_path: Path) -> None:
@@ -41,6 +44,7 @@ def test_aws_says_no_at_preview(kind: str, arguments: str, says: str, aws: Sessi
 
 
 @pytest.mark.engine
+@pytest.mark.soak
 def test_a_type_without_a_row_is_refused_by_name(aws: Session, tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.mkdir()

@@ -18,6 +18,7 @@ from tools.awsprovider.normalise import normalise
 from tools.awsprovider.paths import path_from_bridge, path_to_bridge
 from tools.awsprovider.plans import declared
 from tools.awsprovider.recorder import Exchange
+from tools.awsprovider.tags import sorted_tags
 from tools.judge.aws.model import AwsModel
 from tools.judge.request import Request
 
@@ -175,3 +176,14 @@ def test_refused_and_reading_requests_are_not_kept() -> None:
     refused = a_call("eks CreateAddon", {"clusterName": "c", "addonName": "a"})
     exchanges = [Exchange(read, AwsModel().read(read), 200, "{}"), Exchange(refused, AwsModel().read(refused), 409, "{}")]
     assert normalise(exchanges, ()) == ()
+
+
+def test_tags_have_one_order() -> None:
+    form = {"A.Tag.1.Key": "z", "A.Tag.1.Value": "1", "A.Tag.2.Key": "b", "A.Tag.2.Value": "2", "Other.1": "x"}
+    request = {"form": form, "json": {"Tags": [{"Key": "z", "Value": "1"}, {"Key": "b", "Value": "2"}]}}
+    assert sorted_tags(request) == {
+        "form": {"A.Tag.1.Key": "b", "A.Tag.1.Value": "2", "A.Tag.2.Key": "z", "A.Tag.2.Value": "1", "Other.1": "x"},
+        "json": {"Tags": [{"Key": "b", "Value": "2"}, {"Key": "z", "Value": "1"}]},
+    }
+    xml = "<T><Tag><Key>z</Key></Tag><Tag><Key>b</Key></Tag></T>"
+    assert sorted_tags({"xml": xml})["xml"] == "<T><Tag><Key>b</Key></Tag><Tag><Key>z</Key></Tag></T>"

@@ -24,7 +24,7 @@ def main() -> int:
     if unknown := set(named) - samples().keys():
         raise ToolError(f"no sample {', '.join(sorted(unknown))}; known: {', '.join(samples())}")
     if not built():
-        raise ToolError("AWS's provider is not built; run `make provider-aws` (20 minutes, once)")
+        raise ToolError("AWS's provider is not built; run `make provider-aws` (minutes, once)")
     RECORDED.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, running(Path(folder) / "bridge.log") as session:
         for name in named or samples():

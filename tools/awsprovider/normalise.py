@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from tools.awsprovider.recorder import Exchange
+from tools.awsprovider.tags import sorted_tags
 from tools.judge.aws.model import AwsModel
 from tools.judge.aws.references import AwsBook
 from tools.judge.request import Request
@@ -33,7 +34,7 @@ def normalise(exchanges: Sequence[Exchange], declared: Collection[str]) -> tuple
     seen: Counter[str] = Counter()
     kept: list[Request] = []
     for number, exchange in enumerate(exchanges):
-        text = _renamed(json.dumps(exchange.request.as_json(), sort_keys=True), renamed, declared)
+        text = _renamed(json.dumps(sorted_tags(exchange.request.as_json()), sort_keys=True), renamed, declared)
         seen[text] += 1
         given = [name for name, giver in givers.items() if giver == number]
         for place, name in enumerate(given):

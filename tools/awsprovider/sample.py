@@ -67,6 +67,10 @@ class Life:
             raise ToolError(f"pulumi {command} of {self.name} failed:\n{done.stdout}")
         return done.stdout
 
+    def unprotect(self) -> None:
+        """What the documentation advises before a destroy of what is kept."""
+        self.engine.run("state", "unprotect", "--all", "--yes", "--stack", self.name, timeout_s=TIMEOUT_S)
+
 
 @contextmanager
 def life(session: Session, name: str, program: Path, config: Mapping[str, Any], folder: Path) -> Iterator[Life]:
