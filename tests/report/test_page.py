@@ -103,6 +103,37 @@ def test_the_worst_of_the_nodes_health_comes_first() -> None:
     assert not drawn(PASS).cells("health")
 
 
+def test_what_every_node_gave_inside_is_shown_those_that_did_not_pass_first() -> None:
+    found = drawn(PASS)
+    assert [(row[0].text, row[1].text, values(row)[2]) for row in found.cells("inside")] == [
+        ("gpu-a", "pass", 478.5),
+        ("gpu-b", "pass", 476.25),
+    ]
+    assert "8 GPUs of one node at 16 GiB; wanted: at least 430 GB/s (from the baseline table" in found.text
+    nodes = {
+        "a": {"outcome": "pass", "reason": "sums right", "busbw_gbytes_per_s": 0.5},
+        "b": {"outcome": "unknown", "reason": "killed", "busbw_gbytes_per_s": None},
+    }
+    inside = {"what": "2 processes of one node", "size_bytes": 1048576, "floor_busbw_gbytes_per_s": None, "nodes": nodes}
+    found = drawn(changed(FAIL, inside=inside))
+    assert [(row[0].text, row[1].text, values(row)[2], row[3].text) for row in found.cells("inside")] == [
+        ("b", "unknown", None, "killed"),
+        ("a", "pass", 0.5, "sums right"),
+    ]
+    assert "no floor is known: complete, and every sum right" in found.text
+    for nothing in (None, {}, {"what": "8 GPUs", "nodes": {}}, {"nodes": {"a": 3}}, [inside]):
+        assert not drawn(changed(FAIL, inside=nothing)).cells("inside")
+
+
+@pytest.mark.parametrize("outcome", ["pending", "deferred"])
+def test_an_outcome_without_a_measurement_says_which_and_what_stays(outcome: str) -> None:
+    found = drawn(changed(FAIL, outcome=outcome, busbw_gbytes_per_s=None, table=[], pairs=[], findings=[], health=None))
+    assert found.one("section").attributes["data-outcome"] == outcome
+    assert outcome.upper() in found.one("h2").text
+    assert "their labels were not touched." in found.text
+    assert "nothing measured" in found.text
+
+
 def test_a_slow_node_that_was_measured_again_shows_its_last_result() -> None:
     pairs = [
         {"round": 2, "nodes": ["b", "a"], "outcome": "pass", "busbw_gbytes_per_s": 9.0},
@@ -146,6 +177,7 @@ def test_what_a_node_is_called_stays_text_everywhere() -> None:
         pairs=[{"round": 1, "nodes": [EVIL, "n1"], "outcome": EVIL, "busbw_gbytes_per_s": 1}],
         findings=[{"kind": EVIL, "nodes": [EVIL], "busbw_gbytes_per_s": None, "text": EVIL}],
         health=[dict.fromkeys(("node", "what", "measured", "wanted", "severity", "fix"), EVIL)],
+        inside={"what": EVIL, "floor_source": EVIL, "nodes": {EVIL: {"outcome": EVIL, "reason": EVIL}}},
     )
     text = page(read_verdicts(json.dumps({EVIL: verdict})))
     assert "<script>alert" not in text
@@ -270,6 +302,7 @@ ODD = st.fixed_dictionaries(
         "pairs": st.lists(PAIR, max_size=6) | anything(),
         "findings": st.lists(st.dictionaries(st.sampled_from(["kind", "nodes", "text"]), TEXT | anything())) | anything(),
         "health": st.lists(st.dictionaries(st.sampled_from(["node", "what", "severity"]), TEXT | anything())) | anything(),
+        "inside": anything() | st.fixed_dictionaries({"nodes": st.dictionaries(TEXT, anything())}),
     },
 )
 

@@ -38,6 +38,28 @@ PASS: dict[str, Any] = {
     "floor_source": "from the baseline table: derived, 8x400G InfiniBand, 2026-11",
     "healthy_busbw_gbytes_per_s": [387, 469],
     "table": table(452.3),
+    "inside": {
+        "what": "8 GPUs of one node",
+        "size_bytes": 17179869184,
+        "floor_busbw_gbytes_per_s": 430,
+        "floor_source": "from the baseline table: measured, one node, 2026-11",
+        "nodes": {
+            "gpu-a": {
+                "outcome": "pass",
+                "reason": "busbw 478.5 GB/s",
+                "cause": "",
+                "busbw_gbytes_per_s": 478.5,
+                "size_bytes": 17179869184,
+            },
+            "gpu-b": {
+                "outcome": "pass",
+                "reason": "busbw 476.25 GB/s",
+                "cause": "",
+                "busbw_gbytes_per_s": 476.25,
+                "size_bytes": 17179869184,
+            },
+        },
+    },
     "image": "ghcr.io/coreweave/nccl-tests:13.2.1",
     "run": 3,
     "fingerprint": "857e6c20",

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpufabric.report.verdict import Finding, Health, Pair, Side, Size, Verdict
+from gpufabric.report.verdict import Finding, Health, Inside, InsideNode, Pair, Side, Size, Verdict
 from gpufabric.validation.contract import VERDICT_KEY
 
 _MOST_DEPTH = 6
@@ -84,6 +84,7 @@ def _verdict(raw: Mapping[str, Any], name: str) -> Verdict:
         pairs=tuple(pair for each in _rows(raw, "pairs", Mapping) if (pair := _pair(each))),
         findings=tuple(_finding(each) for each in _rows(raw, "findings", Mapping)),
         health=tuple(_health(raw.get("health"))),
+        inside=_inside(raw.get("inside")),
         image=text("image"),
         run=number("run"),
         fingerprint=text("fingerprint"),
@@ -137,6 +138,22 @@ def _checked(node: str, raw: Mapping[str, Any]) -> Health:
     what = _text(raw.get("what")) or _text(raw.get("check"))
     measured, wanted, severity, fix = (_text(raw.get(key)) for key in ("measured", "wanted", "severity", "fix"))
     return Health(node, what, measured, wanted, severity, fix)
+
+
+def _inside(raw: object) -> Inside | None:
+    """None where stage 1 did not run, or no node of it was measured."""
+    nodes = raw.get("nodes") if isinstance(raw, Mapping) else None
+    if not isinstance(raw, Mapping) or not isinstance(nodes, Mapping):
+        return None
+    measured = tuple(
+        InsideNode(str(node), _text(each.get("outcome")), _number(each.get("busbw_gbytes_per_s")), _text(each.get("reason")))
+        for node, each in nodes.items()
+        if isinstance(each, Mapping)
+    )
+    if not measured:
+        return None
+    size_bytes, floor = (_number(raw.get(key)) for key in ("size_bytes", "floor_busbw_gbytes_per_s"))
+    return Inside(_text(raw.get("what")), size_bytes, floor, _text(raw.get("floor_source")), measured)
 
 
 def _rows(raw: Mapping[str, Any], key: str, kind: type[Any]) -> list[Any]:

@@ -7,7 +7,7 @@ from gpufabric.report.curve import curve
 from gpufabric.report.gauge import gauge
 from gpufabric.report.heatmap import MOST_NODES, heatmap, shown_nodes
 from gpufabric.report.markup import Child, Html, join, tag
-from gpufabric.report.verdict import Verdict
+from gpufabric.report.verdict import PASSING, Verdict
 from gpufabric.report.words import NOTHING, bandwidth, data, size, size_text, time_text, took
 
 _SIGNS = {"pass": "✓", "fail": "\N{MULTIPLICATION SIGN}", "unknown": "?", "pending": "…", "deferred": "…"}
@@ -30,6 +30,7 @@ def group(verdict: Verdict, name: str) -> Html:
         _figures(verdict),
         _sizes(verdict, name),
         _pairs(verdict, name),
+        _inside(verdict),
         _health(verdict),
         _environment(verdict),
         id=name,
@@ -218,6 +219,34 @@ def _pairs(verdict: Verdict, name: str) -> Html | None:
             table("pairs", "Pairs of nodes", ("round", "node", "node", "outcome", "busbw, GB/s"), rows),
             class_="beside",
         ),
+    )
+
+
+def _inside(verdict: Verdict) -> Html | None:
+    """The nodes that did not pass come first."""
+    found = verdict.inside
+    if found is None:
+        return None
+    rows = [
+        _row(
+            each.node,
+            each.outcome or NOTHING,
+            bandwidth(each.busbw_gbytes_per_s),
+            each.reason or NOTHING,
+            class_=None if each.outcome in PASSING else "bad",
+        )
+        for each in sorted(found.nodes, key=lambda each: each.outcome in PASSING)
+    ]
+    at = f" at {size_text(found.size_bytes)}" if found.size_bytes else ""
+    floor, source = found.floor_busbw_gbytes_per_s, f" ({found.floor_source})" if found.floor_source else ""
+    wanted = (
+        "no floor is known: complete, and every sum right" if floor is None else join("at least ", bandwidth(floor), source)
+    )
+    return tag(
+        "div",
+        tag("h3", "Inside each node"),
+        tag("p", f"{found.what or 'Its own ranks'}{at}; wanted: ", wanted, class_="note"),
+        table("inside", "Inside each node", ("node", "outcome", "bus bandwidth", "reason"), rows),
     )
 
 

@@ -60,6 +60,27 @@ class Health:
     fix: str
 
 
+@dataclass(frozen=True, slots=True)
+class InsideNode:
+    """One node measured among its own ranks (stage 1)."""
+
+    node: str
+    outcome: str
+    busbw_gbytes_per_s: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Stage 1 of a group. No floor: complete and right sums count alone."""
+
+    what: str
+    size_bytes: float | None
+    floor_busbw_gbytes_per_s: float | None
+    floor_source: str
+    nodes: tuple[InsideNode, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """One gate run. ``healthy_busbw_gbytes_per_s``: lowest and highest of healthy clusters at ``size_bytes``."""
@@ -84,6 +105,7 @@ class Verdict:
     pairs: tuple[Pair, ...] = ()
     findings: tuple[Finding, ...] = ()
     health: tuple[Health, ...] = ()
+    inside: Inside | None = None
     image: str = ""
     run: float | None = None
     fingerprint: str = ""
