@@ -453,17 +453,34 @@ def test_a_run_without_a_result_is_unknown(kept: Kept) -> None:
     assert len(kept.kubelets.ran) == 1
 
 
-@pytest.mark.parametrize(("sick", "label"), [("n2", "fail"), ("n0", "unknown")])
-def test_a_sick_node_is_named_and_a_sick_partner_is_not_held_against_the_late_node(sick: str, label: str) -> None:
+def test_a_late_node_that_is_sick_is_named_and_its_partner_stays_open() -> None:
     kept = Kept({**copy.deepcopy(GATE), "health": WISH.to_dict()})
     try:
-        kept.kubelets.sick, kept.kubelets.hold = sick, True
+        kept.kubelets.sick, kept.kubelets.hold = "n2", True
         kept.cluster.node("n2", boot_id="boot-3")
         kept.look()
         kept.settle()
-        assert (kept.label("n2"), kept.label("n0")) == (label, "pass")
-        assert f"sick before any network run: {sick} (nvlink, ecc)" in kept.said("n2")[-1]
+        assert (kept.label("n2"), kept.label("n0")) == ("fail", "pass")
+        assert "sick before any network run: n2 (nvlink, ecc)" in kept.said("n2")[-1]
         assert words.ANNOTATION_FAILED_PAIRS in kept.note("n0")
+    finally:
+        kept.cluster.close()
+
+
+def test_a_partner_that_is_found_sick_is_closed_and_the_late_node_is_measured_with_another() -> None:
+    kept = Kept({**copy.deepcopy(GATE), "health": WISH.to_dict()})
+    try:
+        kept.kubelets.sick, kept.kubelets.hold = "n0", True
+        kept.cluster.node("n2", boot_id="boot-3")
+        kept.until(lambda: kept.label("n0") == "fail")
+        assert kept.label("n2") is None, "nothing is known of it"
+        assert "its partner n0 is not fit" in kept.said("n2")[1]
+        assert "sick before any network run: n0 (nvlink, ecc)" in kept.said("n0")[-1]
+        assert json.loads(kept.note("n0")[contract.ANNOTATION_VALIDATION])["outcome"] == "fail"
+        kept.kubelets.hold = False
+        kept.settle()
+        assert kept.kubelets.ran[:2] == [("n2", "n0"), ("n2", "n1")]
+        assert (kept.label("n0"), kept.label("n2")) == ("fail", "pass")
     finally:
         kept.cluster.close()
 

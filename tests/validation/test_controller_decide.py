@@ -318,6 +318,20 @@ def test_a_node_that_was_opened_alone_is_no_partner() -> None:
     assert decide(states, NOW, ALONE) == [Measure(("c",), alone=True)]
 
 
+def test_a_pair_with_a_reserved_partner_takes_one_place_not_two() -> None:
+    under_way = [new(f"c{number}", running=True) for number in range(2)]
+    partners = [good(f"a{number}", label="", hold=RESERVED, running=True) for number in range(2)]
+    states = [*under_way, *partners, good("b0"), good("b1"), good("b2"), new("d0"), new("d1"), new("d2")]
+    measured = [action for action in decide(states, NOW, TWO) if isinstance(action, Measure)]
+    assert measured == [pair("d0", "b0"), pair("d1", "b1")], f"{MOST_RUNS} pairs in all"
+
+
+def test_nobody_is_reserved_while_all_places_are_taken() -> None:
+    under_way = [new(f"c{number}", running=True) for number in range(MOST_RUNS + 1)]
+    actions = decide([*under_way, good("a", busy=True), new("d")], NOW, TWO)
+    assert actions == [Pend("d", NO_PARTNER)]
+
+
 def test_nodes_alone_are_no_more_at_a_time_than_pairs() -> None:
     states = [good("a", busy=True), *(new(f"n{number}") for number in range(MOST_RUNS + 2))]
     measured = [each for each in decide(states, NOW, ALONE) if isinstance(each, Measure)]

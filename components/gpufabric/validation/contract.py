@@ -19,7 +19,7 @@ VERSION: Final = 1
 
 # --- labels, annotations, names ---
 LABEL_VALIDATED: Final = "gpufabric.dev/validated"
-"""Node label: pass | fail | unknown. Only `pass` opens the node; no label = not validated. Written by the coordinator only."""
+"""Node label: pass | fail | unknown. Only `pass` opens the node; no label = not validated."""
 ANNOTATION_VALIDATION: Final = "gpufabric.dev/validation"
 """Node annotation, JSON: outcome, stack, group, busbw_gbytes_per_s, floor_busbw_gbytes_per_s, at, fingerprint, boot_id."""
 RESTS_ON: Final = "rests_on"

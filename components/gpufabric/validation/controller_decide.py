@@ -149,8 +149,12 @@ def _unproven(state: State) -> str:
 
 def _still_stands(state: State, wanted: Wanted) -> bool:
     """What it passed is what the gate asks for now; of a node that was open until it was reserved nobody asks."""
-    reserved = state.hold is not None and state.hold.why == words.WHY_RESERVED
-    return reserved or (state.record is not None and state.record.fingerprint == wanted.fingerprint)
+    return _reserved(state) or (state.record is not None and state.record.fingerprint == wanted.fingerprint)
+
+
+def _reserved(state: State) -> bool:
+    """A partner that is closed for the minutes of its pair."""
+    return state.hold is not None and state.hold.why == words.WHY_RESERVED
 
 
 def _known_good(state: State) -> bool:
@@ -168,7 +172,7 @@ def _measure(members: Sequence[State], needy: Sequence[State], wanted: Wanted) -
         (state for state in good if not (state.why_not or state.busy or state.running)),
         key=lambda state: (not state.reserved, state.failed_pairs, state.name),
     )
-    room = MOST_RUNS - sum(state.running for state in members if state.label != "pass")
+    room = MOST_RUNS - sum(state.running and state.label != "pass" and not _reserved(state) for state in members)
     alone = 0
     for state in sorted(needy, key=lambda each: each.name):
         partner = _partner(state, free, good) if room > 0 else None
@@ -189,7 +193,7 @@ def _measure(members: Sequence[State], needy: Sequence[State], wanted: Wanted) -
                 state, "no idle node that is known good is there to measure it with; the next one that is free is used"
             )
     to_come = sum(state.busy and not state.why_not and not state.running for state in good)
-    if count := min(alone, to_come, room):
+    if (count := min(alone, to_come, room)) > 0:
         yield Reserve(count, tuple(state.name for state in members if state.label == "pass" and state not in good))
 
 

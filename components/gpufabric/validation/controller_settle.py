@@ -12,6 +12,7 @@ from gpufabric.validation.api import Api, Json, path
 from gpufabric.validation.controller_marks import Marks
 from gpufabric.validation.controller_run import Run
 from gpufabric.validation.ending import Ending
+from gpufabric.validation.findings import convicted
 
 INTERRUPTED: Final = "interrupted"
 
@@ -69,11 +70,17 @@ def _settle_pair(
     raw: Mapping[str, Json],
     doubts: MutableMapping[str, Doubt],
 ) -> str:
+    named = convicted(found.findings)
+    if partner in named:  # by its own stages 0 and 1, not by the pair: there is no doubt which of the two it is
+        marks.verdict(raw[partner], found.label(partner), _record(gate, found, raw[partner]), _said(found, partner))
+        if node not in named:
+            marks.tell(raw[node], f"nothing is known of it, its partner {partner} is not fit; measured with another one")
+            return INTERRUPTED
     record = {**_record(gate, found, raw[node]), "partner": partner}
     doubt = doubts.pop(node, None)
     if doubt is not None and doubt.boot_id != record["boot_id"]:
         doubt = None
-    if found.outcome == "fail":
+    if found.outcome == "fail" and partner not in named:
         entry = {"node": node, "at": record["at"], "busbw_gbytes_per_s": record["busbw_gbytes_per_s"]}
         text = f"a pair with {node} failed: {found.reason}; this node stays open, it passed before"
         marks.failed_pair(raw[partner], state.failed_pairs(raw[partner]), entry, text)
