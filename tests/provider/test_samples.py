@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.awsprovider.normalise import masked
 from tools.awsprovider.plans import RECORDED
 from tools.awsprovider.record import record_of
 from tools.awsprovider.sample import sample_life, samples
@@ -26,4 +27,6 @@ def test_a_sample_goes_up_and_down(name: str, aws: Session, tmp_path: Path) -> N
         life.succeed("up", "--expect-no-changes")
         life.unprotect()
         life.succeed("destroy")
-    assert record == Record.load(RECORDED / f"{name}.json"), "run `make record-aws`"
+    on_record = Record.load(RECORDED / f"{name}.json")
+    assert masked(record.requests) == masked(on_record.requests), "run `make record-aws`"
+    assert (record.plan, record.gaps, record.existing) == (on_record.plan, on_record.gaps, on_record.existing)

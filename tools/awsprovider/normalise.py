@@ -45,6 +45,13 @@ def normalise(exchanges: Sequence[Exchange], declared: Collection[str]) -> tuple
     return tuple(_in_order(kept))
 
 
+def masked(requests: Sequence[Request]) -> list[str]:
+    """The requests as texts without their ids, sorted. Terraform orders sets of ids by ids that moto draws, so that those that
+    follow from such a request differ between two recordings of one plan."""
+    texts = (json.dumps(request.as_json(), sort_keys=True) for request in requests)
+    return sorted(_IN_NAMES.sub("id", _ID.sub("id", text)) for text in texts)
+
+
 def _givers(exchanges: Sequence[Exchange], known: set[str]) -> dict[str, int]:
     """Id -> the exchange whose answer held it first, for those ids that a later change names."""
     givers: dict[str, int] = {}
