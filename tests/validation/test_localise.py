@@ -1,7 +1,9 @@
 """Who is it, on simulated measurements: exact for few bad nodes among many, and honest where three rounds cannot tell."""
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpufabric.validation import contract, findings, localise
-from gpufabric.validation.findings import Finding
+from gpufabric.validation.findings import CONVICTING_KINDS, Finding
 from gpufabric.validation.localise import Pair, PairResult
 from gpufabric.validation.measurement import Measurement
 
@@ -212,6 +214,14 @@ def test_too_few_good_partners() -> None:
     assert found[-1].kind == "undecided"
     assert found[-1].text.endswith("too few good partners in 3 rounds")
     assert {node for each in found for node in each.nodes} == set(fabric.slow)
+
+
+def test_the_docs_tell_every_kind_that_convicts_in_the_table_and_with_the_labels() -> None:
+    page = (Path(__file__).parents[2] / "docs/gate.md").read_text("utf-8")
+    (sentence,) = re.findall(r"When the findings convict somebody \(([^)]*)\)", page)
+    assert re.findall(r"`(\w+)`", sentence) == list(CONVICTING_KINDS)
+    for kind in CONVICTING_KINDS:
+        assert f"| `{kind}` | " in page
 
 
 def test_pairs_without_any_result_end_the_search() -> None:
