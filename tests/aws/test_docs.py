@@ -1,11 +1,13 @@
-"""The docs page of the node group says what the tables say."""
+"""The docs page of the node group says what the tables say; the page of faults names tests that exist."""
 
 import re
 from pathlib import Path
 
 from gpufabric.hardware import aws_machines
 
-PAGE = Path(__file__).parents[2] / "docs" / "components" / "EksGpuNodeGroup.md"
+TESTS = Path(__file__).parents[1]
+DOCS = TESTS.parent / "docs"
+PAGE = DOCS / "components" / "EksGpuNodeGroup.md"
 
 
 def rows() -> dict[str, tuple[int, int, int]]:
@@ -39,3 +41,19 @@ def test_what_is_refused_is_said() -> None:
     text = PAGE.read_text("utf-8")
     for name, row in aws_machines().items():
         assert not row.refusal or f"`{name}`" in text
+
+
+def test_the_page_of_faults_names_tests_that_are_there() -> None:
+    named = set(re.findall(r"`([a-z/_]*test_[a-z_0-9]+\.py)`", (DOCS / "aws.md").read_text("utf-8")))
+    assert len(named) >= 5
+    assert not [each for each in named if not any((TESTS / room / each).is_file() for room in ("", "aws", "plan/aws"))]
+
+
+def test_every_fault_has_an_answer() -> None:
+    """An error, a default or a line; what is said to be an error names the test, or the command, that shows it."""
+    rows = [line.strip("|").split("|") for line in (DOCS / "aws.md").read_text("utf-8").split("\n") if line.startswith("| ")]
+    answers = [cells[2].strip() for cells in rows if len(cells) == 3 and cells[2].strip() not in ("here", "until then")]
+    assert len(answers) > 25
+    assert all(answers)
+    errors = [each for each in answers if each.startswith("error")]
+    assert [each for each in errors if not re.search(r"test_|nearest|preflight", each)] == []
