@@ -245,6 +245,41 @@ BAD: dict[str, tuple[dict[str, Any], tuple[str, ...], list[str]]] = {
             )
         ],
     ),
+    "a principal twice, and one of another world": (
+        {"admin_principals": ["arn:aws:iam::123456789012:role/ml"] * 2 + ["arn:aws-cn:iam::123456789012:role/ml"]},
+        (),
+        [
+            "training.admin_principals[1]: arn:aws:iam::123456789012:role/ml is listed twice; write it once",
+            (
+                "training.admin_principals[2]: arn:aws-cn:iam::123456789012:role/ml is not of aws, where us-east-2 is; "
+                "write an ARN that begins with arn:aws:"
+            ),
+        ],
+    ),
+    "addresses that nobody calls from": (
+        {"api_access": {"kind": "public", "cidrs": ["127.0.0.1/32", "169.254.169.254/32", "224.0.0.0/8"]}},
+        (),
+        [
+            (
+                f"training.api_access.cidrs[{position}]: {block} is no address that anybody calls from; "
+                "write your public one, such as 203.0.113.7/32"
+            )
+            for position, block in enumerate(("127.0.0.1/32", "169.254.169.254/32", "224.0.0.0/8"))
+        ],
+    ),
+    **{
+        f"system nodes of ARM: {machine}": (
+            {"system_nodes": {"machine_type": machine}},
+            (),
+            [
+                (
+                    f"training.system_nodes.machine_type: '{machine}' is not a machine type with an x86 processor; "
+                    "write for example m7i.xlarge"
+                )
+            ],
+        )
+        for machine in ("m7g.xlarge", "c7gn.large", "im4gn.large", "a1.large")
+    },
     "an unknown version": (
         {"kubernetes_version": "1.22"},
         (),
@@ -280,3 +315,15 @@ def test_a_name_that_eks_cannot_have() -> None:
     args: Any = ARGS
     with pytest.raises(SpecError, match=r"my.cluster: 'my.cluster' cannot be the name of an EKS cluster"):
         run_on_aws(lambda: EksCluster("my.cluster", args))
+
+
+def test_a_name_that_leaves_no_room_for_the_system_nodes() -> None:
+    args: Any = ARGS
+    with pytest.raises(SpecError, match=r"has 49 characters: too many .*; name stack and component with at most 48"):
+        run_on_aws(lambda: EksCluster("c" * 49, args))
+    run_on_aws(lambda: EksCluster("c" * 48, args))
+
+
+@pytest.mark.parametrize("machine", ["m7i.xlarge", "c7a.large", "m6id.large", "r7iz.xlarge", "g6e.xlarge"])
+def test_system_nodes_of_x86_are_taken(machine: str) -> None:
+    cluster({"system_nodes": {"machine_type": machine}}, ())

@@ -207,3 +207,9 @@ def test_a_bad_wish_makes_nothing_and_all_problems_come_together() -> None:
 def test_what_is_no_mapping_is_said(args: Any) -> None:
     with pytest.raises(SpecError, match=r"^gpu: expected a mapping, found "):
         run_on_aws(lambda: EksGpuNodeGroup("gpu", args))
+
+
+def test_a_name_that_eks_has_no_room_for() -> None:
+    args: Any = {**ARGS}
+    with pytest.raises(SpecError, match=r"50 characters are too many .*; shorten it to 49"):
+        run_on_aws(lambda: EksGpuNodeGroup("g" * 50, args))

@@ -21,10 +21,10 @@ IN_THEIRS = {
 }
 
 
-def declared(args: dict[str, Any], recording: Recording | None = None) -> Recording:
+def declared(args: dict[str, Any], recording: Recording | None = None, name: str = "prod") -> Recording:
     def program() -> None:
         account = Provider("account", region="us-east-2")
-        AwsTrainingStack("prod", args, ResourceOptions(providers=[account]))  # type: ignore[arg-type]
+        AwsTrainingStack(name, args, ResourceOptions(providers=[account]))  # type: ignore[arg-type]
 
     cluster = {**EXISTING, **verdicts("gpufabric-dev-train/train-verdict")}
     return run(program, computed=COMPUTED, cluster=cluster, recording=recording)
@@ -72,6 +72,13 @@ BAD: dict[str, tuple[dict[str, Any], list[str]]] = {
         {**ARGS, "zone": "us-east-1a", "node_groups": [{**ARGS["node_groups"][0], "public_ip": True}]},
         ["prod.zone: us-east-1a is not in us-east-2; ", "prod.node_groups[0].public_ip: AWS gives no public address "],
     ),
+    "a bucket's key that cannot be part of names": (
+        {**ARGS, "stores": {"a b": {"name": "acme-weights"}, "c" * 64: {"name": "acme-data"}}},
+        [
+            "prod.stores[\"a b\"]: 'a b' is not the key of a bucket (1 to 40 letters, digits, - and _); ",
+            'prod.stores["' + "c" * 64 + '"]: ',
+        ],
+    ),
     "an existing cluster without its network": (
         {key: value for key, value in IN_THEIRS.items() if key != "network"},
         ["prod.network.existing: missing: the cluster exists, and its nodes live in its VPC; "],
@@ -88,4 +95,19 @@ def test_a_wrong_wish_makes_nothing(case: str) -> None:
     said = str(caught.value).split("\n")
     assert len(said) == len(lines), said
     assert all(line.startswith(start) for line, start in zip(said, lines, strict=True)), said
+    assert [each.label for each in recording.resources] == ["pulumi:providers:aws account"]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("my.prod", "'my.prod' cannot be the name of an EKS cluster"),
+        ("c" * 45, f"node_groups[0].name: the component is called {'c' * 45}-train: 51 characters are too many"),
+    ],
+)
+def test_a_components_name_that_its_parts_cannot_have_makes_nothing(name: str, says: str) -> None:
+    recording = Recording()
+    with pytest.raises(SpecError) as caught:
+        declared(ARGS, recording, name)
+    assert says in str(caught.value)
     assert [each.label for each in recording.resources] == ["pulumi:providers:aws account"]

@@ -129,7 +129,7 @@ class AwsTrainingStack(ComponentResource):
         try:
             spec = AwsTrainingSpec.parse({"cloud": "aws", **args})
             found = look_up_groups(spec, opts)
-            plan = resolve_aws(spec, get_stack(), now=clock.now(), found=found)
+            plan = resolve_aws(spec, get_stack(), now=clock.now(), found=found, name=name)
         except SpecError as error:
             raise error.below(name) from None
         super().__init__("gpufabric:index:AwsTrainingStack", name, {}, opts)

@@ -128,6 +128,8 @@ _BOUNDS = {
 
 def _problem(model: type[BaseModel], error: ErrorDetails, path: str) -> Problem:
     loc, kind, value, context = error["loc"], error["type"], error["input"], error.get("ctx", {})
+    if kind == "value_error" and loc[-1:] == ("[key]",):  # pydantic's word for a key of a mapping, which has its own path
+        loc = loc[:-1]
     where = dotted(path, loc)
     if kind == "extra_forbidden":
         known = _fields_at(model, loc[:-1])

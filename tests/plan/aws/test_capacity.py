@@ -131,6 +131,10 @@ BAD: dict[str, tuple[dict[str, Any], list[str]]] = {
         {**BLOCK, "starts_at": "2026-02-30T11:30Z"},
         ["capacity.starts_at: '2026-02-30T11:30Z' is not in any calendar; write it such as '2026-12-01T11:30:00Z'"],
     ),
+    "a placement group without a name": (
+        {"placement_group": ""},
+        ["capacity.placement_group: '' is not the name of a placement group; write for example training"],
+    ),
     "an unknown kind": (
         {"kind": "odcr"},
         ["capacity.kind: 'odcr' is not a choice here; write on_demand, spot, reservation or capacity_block"],

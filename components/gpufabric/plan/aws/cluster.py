@@ -10,13 +10,13 @@ from typing import Any
 from gpufabric.hardware import UnknownHardwareError
 from gpufabric.hardware.control_plane import control_plane_tier
 from gpufabric.hardware.eks import EksVersion, eks_version
+from gpufabric.plan.aws.names import cluster_name_problems
 from gpufabric.plan.aws.regions import partition_of
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws.cluster import EksClusterWish
 
 LOGS = ("api", "audit", "authenticator", "controllerManager", "scheduler")
 LOG_DAYS = 90
-_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ def plan_cluster(name: str, spec: EksClusterWish, *, has_subnets: bool, at: str 
         if problems := [*_decided(spec, has_subnets), *unknown]:
             raise SpecError(_placed(problems, at))
         return spec.existing.name
-    problems = [*_access(spec), *_name_problems(name), *unknown]
+    problems = [*_access(spec), *cluster_name_problems(name), *_admin_problems(spec), *unknown]
     problems += [] if has_subnets else [Problem("subnet_ids", "missing", "write private subnets in two zones or more")]
     if problems or isinstance(version, Problem) or spec.api_access is None:
         raise SpecError(_placed(problems, at))
@@ -150,11 +150,17 @@ def _access(spec: EksClusterWish) -> list[Problem]:
     return []
 
 
-def _name_problems(name: str) -> list[Problem]:
-    if _NAME.fullmatch(name):
-        return []
-    fix = "name stack and component with letters, digits, - and _, at most 100, beginning with a letter or digit"
-    return [Problem("", f"{name!r} cannot be the name of an EKS cluster", fix, "EKS API model, ClusterName, 2026-11")]
+def _admin_problems(spec: EksClusterWish) -> Iterator[Problem]:
+    """A principal has one entry; one of another world (China, GovCloud) is unknown where the cluster is."""
+    world = partition_of(spec.region)
+    for position, arn in enumerate(spec.admin_principals):
+        path = f"admin_principals[{position}]"
+        if arn in spec.admin_principals[:position]:
+            yield Problem(path, f"{arn} is listed twice", "write it once")
+        if arn.split(":")[1] != world:
+            yield Problem(
+                path, f"{arn} is not of {world}, where {spec.region} is", f"write an ARN that begins with arn:{world}:"
+            )
 
 
 def _key(principal: str) -> str:

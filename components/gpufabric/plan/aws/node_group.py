@@ -10,6 +10,7 @@ from gpufabric.plan.aws.images import ami_release, ami_type, user_data
 from gpufabric.plan.aws.lookup import with_window
 from gpufabric.plan.aws.machine import group_machine
 from gpufabric.plan.aws.model import EksNodeGroupPlan
+from gpufabric.plan.aws.names import group_name_problems
 from gpufabric.plan.aws.nics import node_interfaces
 from gpufabric.plan.aws.reservation import Reservation, reservation_problems
 from gpufabric.plan.cloud import (
@@ -97,6 +98,7 @@ def plan_alone(
         for key in ("cluster_name", "cluster_security_group_id", "subnet_id")
         if key not in handles
     ]
+    problems += group_name_problems(path, path)
     if wish.network_tier == "best" and "efa_security_group_id" not in handles:
         reason = "missing: EFA passes only between members of a group that allows all traffic to itself, in and out"
         fix = "pass one (AwsNetwork makes it), or write network_tier: standard"

@@ -23,8 +23,8 @@ from gpufabric.spec.aws.storage import FsxLustreWish, S3BucketWish
 _GPU, _EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
 
 
-def plan_parts(spec: AwsTrainingSpec, groups: Sequence[EksNodeGroupPlan], stack: str) -> AwsParts:
-    """The plans of all parts; raises :class:`SpecError` with every problem of every one."""
+def plan_parts(spec: AwsTrainingSpec, groups: Sequence[EksNodeGroupPlan], name: str) -> AwsParts:
+    """The plans of all parts of the stack ``name``; raises :class:`SpecError` with every problem of every one."""
     problems = _between_parts(spec)
     parts: dict[str, Any] = {"filesystems": {}, "stores": {}, "daemons": daemons_of(groups)}
     try:
@@ -33,19 +33,19 @@ def plan_parts(spec: AwsTrainingSpec, groups: Sequence[EksNodeGroupPlan], stack:
         problems += error.problems
     try:
         wish = EksClusterWish.parse(cluster_args(spec, groups), "cluster")
-        parts["cluster"] = plan_cluster(stack, wish, has_subnets=wish.existing is None, at="cluster")
+        parts["cluster"] = plan_cluster(name, wish, has_subnets=wish.existing is None, at="cluster")
     except SpecError as error:
         problems += error.problems
-    for name in spec.filesystems:
-        at = f"filesystems.{name}"
+    for key in spec.filesystems:
+        at = f"filesystems.{key}"
         try:
-            parts["filesystems"][name] = plan_filesystem(FsxLustreWish.parse(lustre_args(spec, name), at), at=at)
+            parts["filesystems"][key] = plan_filesystem(FsxLustreWish.parse(lustre_args(spec, key), at), at=at)
         except SpecError as error:
             problems += error.problems
-    for name in spec.stores:
-        at = f"stores.{name}"
+    for key in spec.stores:
+        at = f"stores.{key}"
         try:
-            parts["stores"][name] = plan_bucket(S3BucketWish.parse(bucket_args(spec, name), at), in_cluster=True, at=at)
+            parts["stores"][key] = plan_bucket(S3BucketWish.parse(bucket_args(spec, key), at), in_cluster=True, at=at)
         except SpecError as error:
             problems += error.problems
     if problems:

@@ -7,6 +7,7 @@ from gpufabric.hardware import eks_version
 from gpufabric.plan.aws.cluster import kubernetes_version
 from gpufabric.plan.aws.lookup import NOTHING
 from gpufabric.plan.aws.model import AwsStackPlan, EksNodeGroupPlan
+from gpufabric.plan.aws.names import group_name_problems
 from gpufabric.plan.aws.node_group import gate_group, plan_node_group
 from gpufabric.plan.aws.parts import plan_parts
 from gpufabric.plan.aws.reservation import Reservation
@@ -21,25 +22,28 @@ CLOUD = "aws"
 
 
 def resolve_aws(
-    spec: AwsTrainingSpec, stack: str, *, now: datetime, found: Mapping[int, Reservation] = NOTHING
+    spec: AwsTrainingSpec, stack: str, *, now: datetime, found: Mapping[int, Reservation] = NOTHING, name: str | None = None
 ) -> AwsStackPlan:
     """The plan of a stack on AWS at ``now`` (UTC); raises :class:`SpecError` with every problem of every part.
 
     ``found``: blocks that AWS was asked for (``capacity.lookup``), by the group's position.
+    ``name``: of the component, after which cluster and node groups are called; default the stack's.
     """
+    name = stack if name is None else name
     problems = _place_problems(spec)
     version = kubernetes_version(spec.cluster.kubernetes_version, "cluster.kubernetes_version")
     if isinstance(version, Problem):  # the cluster's plan reports it
         version = eks_version()  # the groups' other problems are found with the default one
     groups: list[EksNodeGroupPlan] = []
     for position, wish in enumerate(spec.node_groups):
+        problems += group_name_problems(f"{name}-{wish.name}", f"node_groups[{position}].name")
         try:
             at, block = f"node_groups[{position}]", found.get(position)
             groups.append(plan_node_group(wish, version, spec.zone, spec.tags, now=now, path=at, found=block))
         except SpecError as error:
             problems += error.problems
     try:
-        parts = plan_parts(spec, groups, stack)
+        parts = plan_parts(spec, groups, name)
     except SpecError as error:
         problems += error.problems
     try:

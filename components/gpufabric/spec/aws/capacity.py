@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from gpufabric.spec.aws.ids import ReservationId
+from gpufabric.spec.aws.ids import PlacementGroupName, ReservationId
 from gpufabric.spec.cloud import CapacitySpec
 
 
@@ -13,5 +13,5 @@ class AwsCapacitySpec(CapacitySpec):
     """``on_demand``, ``spot``, ``reservation`` (an On-Demand Capacity Reservation) or ``capacity_block`` (paid in advance)."""
     id: ReservationId | None = None
     """Id of the reservation or block, ``cr-...``. Required with ``reservation`` and ``capacity_block``."""
-    placement_group: str | None = None
+    placement_group: PlacementGroupName | None = None
     """Name of the placement group that the reservation was made in. Default: none. On demand a group of its own is made."""

@@ -11,7 +11,8 @@ from gpufabric.spec.cloud import ApiAccess
 
 _CLUSTER_NAME = r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}"
 _VERSION = r"1\.[0-9]{2}"
-_MACHINE = r"[a-z0-9-]{2,20}\.[a-z0-9-]{2,20}"
+# Letters, a digit and then g are Graviton: m7g, c7gn, g5g; but not g6e (EC2 user guide, instance type names).
+_MACHINE = r"(?!a1\.|[a-z]+[0-9]+g[a-z]*\.)[a-z0-9-]{2,20}\.[a-z0-9-]{2,20}"
 
 
 class ExistingEks(Wish):
@@ -24,7 +25,7 @@ class ExistingEks(Wish):
 class SystemNodes(Wish):
     """CPU nodes without taint, where CoreDNS, controllers and the gate's coordinator run."""
 
-    machine_type: Annotated[str, matching(_MACHINE, "a machine type", "m7i.xlarge")] = "m7i.xlarge"
+    machine_type: Annotated[str, matching(_MACHINE, "a machine type with an x86 processor", "m7i.xlarge")] = "m7i.xlarge"
     """Machine type, x86. Default ``m7i.xlarge``: 4 vCPU, 16 GiB."""
     nodes: Annotated[WholeNumber, Field(ge=2, le=50)] = 2
     """How many, 2 to 50. Default 2: one may fail."""

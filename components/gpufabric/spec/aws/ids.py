@@ -12,6 +12,7 @@ SubnetId = Annotated[str, matching(f"subnet-{_HEX}", "the id of a subnet", "subn
 SecurityGroupId = Annotated[str, matching(f"sg-{_HEX}", "the id of a security group", "sg-0123456789abcdef0")]
 FileSystemId = Annotated[str, matching(f"fs-{_HEX}", "the id of a file system", "fs-0123456789abcdef0")]
 ReservationId = Annotated[str, matching(f"cr-{_HEX}", "the id of a capacity reservation", "cr-0123456789abcdef0")]
+PlacementGroupName = Annotated[str, matching(r"(?! )[ -~]{1,255}(?<! )", "the name of a placement group", "training")]
 PrincipalArn = Annotated[
     str,
     matching(

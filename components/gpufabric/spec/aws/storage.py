@@ -1,5 +1,6 @@
 """Wishes about storage on AWS: buckets, and one Lustre file system."""
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -8,7 +9,11 @@ from gpufabric.spec.aws.ids import BucketName, FileSystemId
 from gpufabric.spec.aws.tags import Tags
 from gpufabric.spec.base import DNS_LABEL, WholeNumber, Wish, matching
 
-Name = Annotated[str, matching(DNS_LABEL, "a Kubernetes name: a-z, 0-9 and -, beginning with a letter", "weights")]
+_NAME = re.compile(rf"(?=.{{1,63}}$){DNS_LABEL.pattern}")
+Name = Annotated[str, matching(_NAME, "a Kubernetes name: 1 to 63 of a-z, 0-9 and -, beginning with a letter", "weights")]
+StoreKey = Annotated[
+    str, matching(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}", "the key of a bucket (1 to 40 letters, digits, - and _)", "weights")
+]
 
 
 class AwsStoreSpec(Wish):

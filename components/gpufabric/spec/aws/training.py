@@ -8,7 +8,7 @@ from gpufabric.spec.aws.cluster import EksClusterSpec
 from gpufabric.spec.aws.ids import Region, Zone
 from gpufabric.spec.aws.network import AwsNetworkSpec
 from gpufabric.spec.aws.node_group import EksNodeGroupSpec
-from gpufabric.spec.aws.storage import AwsFilesystemSpec, AwsStoreSpec
+from gpufabric.spec.aws.storage import AwsFilesystemSpec, AwsStoreSpec, Name, StoreKey
 from gpufabric.spec.aws.tags import Tags
 from gpufabric.spec.base import Wish
 from gpufabric.spec.cloud import ApiAccess
@@ -33,9 +33,9 @@ class AwsStackSpec(Wish):
     """The cluster. Default: one of its own."""
     node_groups: Annotated[list[EksNodeGroupSpec], AfterValidator(unique_names)]
     """The groups, at least one; names are unique."""
-    stores: dict[str, AwsStoreSpec] = Field(default_factory=dict)
+    stores: dict[StoreKey, AwsStoreSpec] = Field(default_factory=dict)
     """Buckets by name. Default: none."""
-    filesystems: dict[str, AwsFilesystemSpec] = Field(default_factory=dict)
+    filesystems: dict[Name, AwsFilesystemSpec] = Field(default_factory=dict)
     """FSx for Lustre file systems by name. Default: none."""
     validation: ValidationSpec = Field(default_factory=ValidationSpec)
     """The gate of every group."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from gpufabric.spec.base import Wish
-from gpufabric.spec.cloud.blocks import PRIVATE_BLOCKS
+from gpufabric.spec.cloud.blocks import PRIVATE_BLOCKS, SPECIAL_BLOCKS
 from gpufabric.spec.problems import shown
 
 _MOST = 40  # EKS takes no more (EKS quotas, public endpoint access CIDR ranges)
@@ -22,6 +22,8 @@ def _source(value: str) -> str:
         raise ValueError(f"{value} opens the API to the internet; write the networks you call from, such as 203.0.113.7/32")
     if any(block.overlaps(private) for private in PRIVATE_BLOCKS):
         raise ValueError(f"{value} is private and never arrives at a public endpoint; write public addresses, or kind: private")
+    if any(block.overlaps(special) for special in SPECIAL_BLOCKS):
+        raise ValueError(f"{value} is no address that anybody calls from; write your public one, such as 203.0.113.7/32")
     return value
 
 
