@@ -84,8 +84,8 @@ def test_only_what_tolerates_the_hold_runs_on_closed_nodes(cluster: LocalCluster
         JOBS, {"metadata": {"name": "job"}, "spec": {"replicas": 2, **template("job", cluster.image, affinity=apart)}}
     )
     wait_until("the DaemonSet to run", lambda: running_on(stack, "daemon") == [*WORKERS], PATIENCE_S)
-    wait_until("the job to wait", lambda: len(waits_for(stack, "job")) == 2, PATIENCE_S)
-    assert all("untolerated taint {gpufabric.dev/hold" in text for text in waits_for(stack, "job"))
+    held = "untolerated taint {gpufabric.dev/hold"
+    wait_until("the job to wait", lambda: [held in each for each in waits_for(stack, "job")] == [True] * 2, PATIENCE_S)
     assert running_on(stack, "job") == []
 
 

@@ -141,6 +141,8 @@ def test_last_words() -> None:
         "command not found"
     )
     assert table.parse(healthy().text() + EPILOGUE).last_words.startswith("mpirun detected")
+    libevent = "[warn] Epoll MOD(1) on fd 24 failed. Old events were 6; read change was 0 (none): Bad file descriptor"
+    assert table.parse(f"{libevent}\n{EPILOGUE}{libevent}").last_words.startswith("mpirun detected")
     assert table.parse(healthy().text()).last_words == ""
 
 
