@@ -51,7 +51,7 @@ class Kubelets:
         self.sheet: Sheet = GOOD
         self.hold = False
         self.crash = False
-        self.sick = ""
+        self.sick: tuple[str, ...] = ()
         self.slow_with = ""
         self.inside: Sheet | None = None
         self.ran: list[tuple[str, ...]] = []
@@ -75,13 +75,13 @@ class Kubelets:
             judged = {"running": {}} if self.hold or self.crash else ended(0, text)
             for index, node in enumerate(names):
                 rank = ended(137) if self.crash and index == 1 else {"running": {}}
-                said = ended(0, Measurement("unknown", "sick", health=BAD).to_json()) if node == self.sick else ended(0)
+                said = ended(0, Measurement("unknown", "sick", health=BAD).to_json()) if node in self.sick else ended(0)
                 cluster.pod(
                     index,
                     node,
                     job=job["metadata"]["name"],
                     rank=rank,
-                    judge=judged if index == 0 and node != self.sick else said,
+                    judge=judged if index == 0 and node not in self.sick else said,
                 )
 
 
@@ -456,7 +456,7 @@ def test_a_run_without_a_result_is_unknown(kept: Kept) -> None:
 def test_a_late_node_that_is_sick_is_named_and_its_partner_stays_open() -> None:
     kept = Kept({**copy.deepcopy(GATE), "health": WISH.to_dict()})
     try:
-        kept.kubelets.sick, kept.kubelets.hold = "n2", True
+        kept.kubelets.sick, kept.kubelets.hold = ("n2",), True
         kept.cluster.node("n2", boot_id="boot-3")
         kept.look()
         kept.settle()
@@ -470,7 +470,7 @@ def test_a_late_node_that_is_sick_is_named_and_its_partner_stays_open() -> None:
 def test_a_partner_that_is_found_sick_is_closed_and_the_late_node_is_measured_with_another() -> None:
     kept = Kept({**copy.deepcopy(GATE), "health": WISH.to_dict()})
     try:
-        kept.kubelets.sick, kept.kubelets.hold = "n0", True
+        kept.kubelets.sick, kept.kubelets.hold = ("n0",), True
         kept.cluster.node("n2", boot_id="boot-3")
         kept.until(lambda: kept.label("n0") == "fail")
         assert kept.label("n2") is None, "nothing is known of it"
@@ -481,6 +481,35 @@ def test_a_partner_that_is_found_sick_is_closed_and_the_late_node_is_measured_wi
         kept.settle()
         assert kept.kubelets.ran[:2] == [("n2", "n0"), ("n2", "n1")]
         assert (kept.label("n0"), kept.label("n2")) == ("fail", "pass")
+    finally:
+        kept.cluster.close()
+
+
+def test_where_both_are_sick_the_partner_stays_open() -> None:
+    """What all nodes have is rather the wish's doing, and late nodes must not close the open ones, one after the other."""
+    kept = Kept({**copy.deepcopy(GATE), "health": WISH.to_dict()})
+    try:
+        kept.kubelets.sick, kept.kubelets.hold = ("n0", "n1", "n2"), True
+        kept.cluster.node("n2", boot_id="boot-3")
+        kept.look()
+        kept.settle()
+        assert (kept.label("n0"), kept.label("n1"), kept.label("n2")) == ("pass", "pass", "fail")
+    finally:
+        kept.cluster.close()
+
+
+def test_a_partner_that_passed_under_another_wish_stays_open_when_it_is_found_sick() -> None:
+    kept = Kept({**copy.deepcopy(GATE), "health": WISH.to_dict()})
+    try:
+        for name in ("n0", "n1"):
+            record = json.loads(kept.note(name)[contract.ANNOTATION_VALIDATION]) | {"fingerprint": "another"}
+            kept.note(name)[contract.ANNOTATION_VALIDATION] = json.dumps(record)
+        kept.kubelets.sick, kept.kubelets.hold = ("n0",), True
+        kept.cluster.node("n2", boot_id="boot-3")
+        kept.look()
+        kept.settle()
+        assert (kept.label("n2"), kept.label("n0")) == ("unknown", "pass")
+        assert words.ANNOTATION_FAILED_PAIRS in kept.note("n0")
     finally:
         kept.cluster.close()
 

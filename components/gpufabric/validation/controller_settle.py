@@ -70,17 +70,15 @@ def _settle_pair(
     raw: Mapping[str, Json],
     doubts: MutableMapping[str, Doubt],
 ) -> str:
-    named = convicted(found.findings)
-    if partner in named:  # by its own stages 0 and 1, not by the pair: there is no doubt which of the two it is
+    if _only_the_partner(gate, found, node, raw[partner]):
         marks.verdict(raw[partner], found.label(partner), _record(gate, found, raw[partner]), _said(found, partner))
-        if node not in named:
-            marks.tell(raw[node], f"nothing is known of it, its partner {partner} is not fit; measured with another one")
-            return INTERRUPTED
+        marks.tell(raw[node], f"nothing is known of it, its partner {partner} is not fit; measured with another one")
+        return INTERRUPTED
     record = {**_record(gate, found, raw[node]), "partner": partner}
     doubt = doubts.pop(node, None)
     if doubt is not None and doubt.boot_id != record["boot_id"]:
         doubt = None
-    if found.outcome == "fail" and partner not in named:
+    if found.outcome == "fail":
         entry = {"node": node, "at": record["at"], "busbw_gbytes_per_s": record["busbw_gbytes_per_s"]}
         text = f"a pair with {node} failed: {found.reason}; this node stays open, it passed before"
         marks.failed_pair(raw[partner], state.failed_pairs(raw[partner]), entry, text)
@@ -94,6 +92,17 @@ def _settle_pair(
         record["doubt"] = f"failed with {doubt.partner}: {doubt.reason}"[:1000]
     marks.verdict(raw[node], found.label(node), record, told)
     return found.label(node)
+
+
+def _only_the_partner(gate: contract.Gate, found: Ending, node: str, partner: Json) -> bool:
+    """Stages 0 and 1 name the partner, not the pair, so there is no doubt which of the two it is.
+
+    Where both are named, or the partner passed when the gate asked for something else, the cause may be the wish, and one
+    late node after the other would close the open ones.
+    """
+    named, record = convicted(found.findings), state.of(partner, {}, {}).record
+    stands = record is not None and record.fingerprint == gate.fingerprint
+    return stands and partner["metadata"]["name"] in named and node not in named
 
 
 def _another(raw: Mapping[str, Json], but: Collection[str]) -> bool:
