@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,18 +19,19 @@ STAYS = "aws:s3/"
 FILESYSTEM = "aws:fsx/lustreFileSystem:LustreFileSystem"
 
 
-def unprotect(stack: EngineStack, count: int) -> None:
-    """As the documentation says: the preview of a destroy stops it at what is protected, before anything is removed."""
+def unprotect(stack: EngineStack, wish: dict[str, Any]) -> None:
+    """As the documentation says: a destroy stops at what is protected before anything is removed; then ``protect: false``."""
     kept = [each for each in stack.engine.resources(stack.name) if each.get("protect")]
-    assert [each["type"] for each in kept] == [FILESYSTEM] * count
+    assert [each["type"] for each in kept] == [FILESYSTEM] * len(wish.get("filesystems", {}))
     if not kept:
         return
     refused = stack.engine.run("destroy", "--yes", "--stack", stack.name)
     assert refused.returncode != 0
     assert "cannot be deleted\n    because it is protected" in refused.stdout
     stack.assert_converged()
-    for each in kept:
-        assert stack.engine.run("state", "unprotect", each["urn"], "--yes", "--stack", stack.name).returncode == 0
+    given_up = {key: {**each, "protect": False} for key, each in wish["filesystems"].items()}
+    stack.write({CONFIG_KEY: {**wish, "filesystems": given_up}})
+    assert stack.succeed("up").keys() == {"unchanged"}, "protection is Pulumi's alone"
 
 
 def live(sample: Path, folder: Path) -> None:
@@ -46,7 +48,7 @@ def live(sample: Path, folder: Path) -> None:
         assert {each["outcome"] for each in verdicts.values()} == {"pass"}
         second = stack.succeed("up")
         assert second.keys() == {"unchanged"}, second
-        unprotect(stack, len(wish.get("filesystems", {})))
+        unprotect(stack, wish)
         stack.succeed("destroy")
         left = stack.cloud.objects()
         assert {each.kind for each in left if not each.kind.startswith(STAYS)} == set()
