@@ -67,6 +67,8 @@ EXISTING: dict[str, Any] = {
 ANSWERS_EXISTING: dict[str, Any] = {
     "DescribeCluster": {"cluster": CLUSTER},
     "ListAddons": {"addons": ["vpc-cni", "coredns", "kube-proxy", "eks-pod-identity-agent"]},
+    "DescribeAddon": {"addon": {"addonName": "vpc-cni", "addonVersion": "v1.20.4-eksbuild.1"}},
+    "ListPodIdentityAssociations": {"associations": [{"namespace": "kube-system", "serviceAccount": "aws-node"}]},
     "DescribeVpcAttribute": dns(True),
     "DescribeSubnets": {"Subnets": SUBNETS},
     "DescribeSecurityGroupRules": RULES,
@@ -100,6 +102,16 @@ def test_a_good_account_is_silent() -> None:
     assert says(P5, Account()) == []
     assert says(RESERVED, Account(DescribeCapacityReservations={"CapacityReservations": [HELD]})) == []
     assert says(EXISTING, Account(**ANSWERS_EXISTING)) == []
+
+
+def test_a_cni_with_a_role_by_its_service_account_is_well() -> None:
+    addon = {
+        "addonName": "vpc-cni",
+        "addonVersion": "v1.18.5-eksbuild.1",
+        "serviceAccountRoleArn": f"arn:aws:iam::{ACCOUNT}:role/cni",
+    }
+    answers = {**ANSWERS_EXISTING, "DescribeAddon": {"addon": addon}, "ListPodIdentityAssociations": {"associations": []}}
+    assert says(EXISTING, Account(**answers)) == []
 
 
 def test_only_what_the_docs_list_is_asked_and_nothing_is_changed() -> None:
@@ -287,6 +299,24 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
             (
                 "cluster.existing.name: shared lacks the add-on eks-pod-identity-agent; "
                 "add it: aws eks create-addon --addon-name eks-pod-identity-agent"
+            ),
+        ],
+    ),
+    "a CNI that is too old and lives on the nodes' role": (
+        EXISTING,
+        {
+            **ANSWERS_EXISTING,
+            "DescribeAddon": {"addon": {"addonName": "vpc-cni", "addonVersion": "v1.18.4-eksbuild.3"}},
+            "ListPodIdentityAssociations": {"associations": []},
+        },
+        [
+            (
+                "cluster.existing.name: shared has vpc-cni v1.18.4-eksbuild.3, which knows no EFA-only interfaces; "
+                "update the add-on to v1.18.5 or later (EKS user guide, node-efa)"
+            ),
+            (
+                "cluster.existing.name: vpc-cni of shared has no role of its own, and the role of our nodes has no permissions "
+                "for it; give kube-system/aws-node a role with AmazonEKS_CNI_Policy by pod identity: else no node becomes Ready"
             ),
         ],
     ),

@@ -1,5 +1,6 @@
 """Whether what a plan takes as existing exists and fits: caller, cluster, buckets, file systems."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -8,7 +9,9 @@ from gpufabric.plan.aws.cluster import ClusterPlan
 from gpufabric.preflight.aws_client import Aws, AwsError
 from gpufabric.spec import Problem
 
-_NEEDED_ADDONS = ("vpc-cni", "eks-pod-identity-agent")
+_CNI = "vpc-cni"
+_NEEDED_ADDONS = (_CNI, "eks-pod-identity-agent")
+_CNI_FLOOR = (1, 18, 5)  # EFA-only interfaces (EKS user guide, node-efa)
 
 
 def find_cluster(aws: Aws, name: str) -> Mapping[str, Any] | None:
@@ -63,6 +66,24 @@ def cluster(aws: Aws, plan: AwsStackPlan, found: Mapping[str, Any] | None) -> It
     for addon in _NEEDED_ADDONS:
         if addon not in addons:
             yield Problem(at, f"{name} lacks the add-on {addon}", f"add it: aws eks create-addon --addon-name {addon}")
+    if _CNI in addons:
+        yield from _cni(aws, name, at)
+
+
+def _cni(aws: Aws, name: str, at: str) -> Iterator[Problem]:
+    """The CNI knows EFA-only interfaces, and has permissions of its own: the role of our nodes has none for it."""
+    addon = aws.ask("eks", "DescribeAddon", clusterName=name, addonName=_CNI)["addon"]
+    version = re.match(r"v(\d+)\.(\d+)\.(\d+)", addon.get("addonVersion", ""))
+    if version and tuple(map(int, version.groups())) < _CNI_FLOOR:
+        reason = f"{name} has {_CNI} {addon['addonVersion']}, which knows no EFA-only interfaces"
+        floor = ".".join(map(str, _CNI_FLOOR))
+        yield Problem(at, reason, f"update the add-on to v{floor} or later", "EKS user guide, node-efa")
+    account = {"namespace": "kube-system", "serviceAccount": "aws-node"}
+    pods = aws.ask("eks", "ListPodIdentityAssociations", clusterName=name, **account)["associations"]
+    if not pods and not addon.get("serviceAccountRoleArn"):
+        reason = f"{_CNI} of {name} has no role of its own, and the role of our nodes has no permissions for it"
+        fix = "give kube-system/aws-node a role with AmazonEKS_CNI_Policy by pod identity: else no node becomes Ready"
+        yield Problem(at, reason, fix)
 
 
 def storage(aws: Aws, plan: AwsStackPlan) -> Iterator[Problem]:
