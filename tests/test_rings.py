@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "plan": {
         "hardware",
         "spec",
+        "validation.also_wish",
         "validation.contract",
         "validation.controller_contract",
         "validation.health_wish",

@@ -8,11 +8,11 @@ import pytest
 from gpufabric.hardware import (
     UnknownHardwareError,
     accelerator,
-    all_reduce_program,
     fabric,
     find_baseline,
     find_image,
     most_nodes_known,
+    nccl_tests_program,
 )
 from gpufabric.hardware.accelerators import accelerators
 from gpufabric.hardware.baselines import baselines
@@ -159,12 +159,13 @@ COREWEAVE = "/opt/nccl_tests/build/all_reduce_perf"
     ],
 )
 def test_the_benchmark_is_found_by_repository(image: str, program: str) -> None:
-    assert all_reduce_program(image) == program
+    assert nccl_tests_program(image, "all_reduce") == program
 
 
 def test_known_images_hold_absolute_paths() -> None:
     for name, row in nccl_tests_images().items():
-        assert row.all_reduce.startswith("/"), name
+        assert row.program.startswith("/"), name
+        assert row.program.count("{}") == 1, name
         assert row.mpirun is None or re.fullmatch(r"/.*/mpirun", row.mpirun), name
         assert ":" not in name.rpartition("/")[2], "a key has no tag"
 

@@ -55,6 +55,16 @@ def test_the_numbers_of_the_page_are_those_of_the_verdict(verdict: dict[str, Any
     assert environment["nodes"].text == ", ".join(verdict["nodes"])
 
 
+def test_a_second_collective_stands_beside_the_first() -> None:
+    also = {"collective": "all_gather", "outcome": "pass", "busbw_gbytes_per_s": 331.0, "floor_busbw_gbytes_per_s": None}
+    drawn_rows = {row[0].text: row for row in drawn({**PASS, "also": [also]}).cells("figures")}
+    assert values(drawn_rows["all_gather: pass"]) == [None, 331.0, None]
+    assert drawn_rows["all_gather: pass"][2].text == "no floor is known for it"
+    held = {**also, "outcome": "fail", "floor_busbw_gbytes_per_s": 350, "floor_source": "given in the spec"}
+    drawn_rows = {row[0].text: row for row in drawn({**PASS, "also": [held]}).cells("figures")}
+    assert drawn_rows["all_gather: fail"][2].text == "wanted, at least 350 GB/s, given in the spec"
+
+
 def test_every_graphic_shows_what_the_table_beside_it_says() -> None:
     found = drawn(FAIL)
     curve = found.one("svg", class_="curve")

@@ -150,6 +150,7 @@ def test_pass(run: Run) -> None:
     assert set(verdict) == {
         *("version", "outcome", "reason", "fix", "stack", "group", "nodes", "backend", "collective", "ranks", "size_bytes"),
         *("busbw_gbytes_per_s", "algbw_gbytes_per_s", "latency_us", "floor_busbw_gbytes_per_s", "floor_source", "table"),
+        "also",
         *(
             "image",
             "run",

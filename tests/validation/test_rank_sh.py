@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from gpufabric.validation import contract
+
 FOLDER = Path(__file__).parents[2] / "components/gpufabric/validation"
 SCRIPT = FOLDER / "rank.sh"
 SHELL = shutil.which("dash") or "/bin/sh"
@@ -157,6 +159,61 @@ def test_another_benchmark(pod: Pod) -> None:
     assert pod.run() == 0, pod.output
     assert pod.text("mpirun.args").endswith("touch -b 8 *")
     assert "-np 16 --host train-ranks-0.train-ranks:8," in pod.text("mpirun.args")
+
+
+# --- a second benchmark after the first ---
+
+ALSO = {"GATE_BENCHMARK": "touch -b 8", "GATE_ALSO": "env -b 16 *"}
+
+
+def test_the_second_benchmark_runs_after_the_first(pod: Pod) -> None:
+    pod.authorize()
+    pod.environment |= ALSO
+    pod.fake("mpirun", 'echo "$*" >>"$GATE_ROOT/mpirun.args"; echo "# a row"')
+    assert pod.run() == 0, pod.output
+    first, second = pod.text("mpirun.args").splitlines()
+    assert first.endswith(" touch -b 8")
+    assert second.endswith(" env -b 16 *")
+    assert first.removesuffix("touch -b 8") == second.removesuffix("env -b 16 *"), "the same ranks in the same way"
+    assert pod.text("shared/output") == f"# a row\n\n{contract.ALSO_MARKER}\n# a row"
+    assert pod.text("shared/exit-code") == "0"
+
+
+def test_no_second_benchmark_after_a_first_that_failed(pod: Pod) -> None:
+    pod.authorize()
+    pod.environment |= ALSO
+    pod.fake("mpirun", 'echo "$*" >>"$GATE_ROOT/mpirun.args"; echo half; exit 7')
+    assert pod.run() == 7
+    assert len(pod.text("mpirun.args").splitlines()) == 1
+    assert pod.text("shared/output") == "half"
+
+
+def test_the_exit_code_is_that_of_the_second(pod: Pod) -> None:
+    pod.authorize()
+    pod.environment |= ALSO
+    pod.fake("mpirun", 'case "$*" in *" env "*) exit 9 ;; esac')
+    assert pod.run() == 9
+    assert pod.text("shared/output") == contract.ALSO_MARKER
+    assert pod.text("shared/exit-code") == "9"
+
+
+def test_the_second_has_what_the_first_left_of_the_time(pod: Pod) -> None:
+    pod.authorize()
+    pod.environment |= {**ALSO, "GATE_BENCHMARK_SECONDS": "4"}
+    pod.fake("mpirun", 'case "$*" in *" env "*) exec sleep 30 ;; *) exec sleep 2 ;; esac')
+    begun = time.monotonic()
+    assert pod.run() == 124
+    assert time.monotonic() - begun < 5.5, "both share one clock"
+    assert "did not end within 4 s and was stopped" in pod.text("shared/error")
+    assert pod.text("shared/output") == contract.ALSO_MARKER
+
+
+def test_a_second_benchmark_that_is_missing_is_said_before_the_first(pod: Pod) -> None:
+    pod.authorize()
+    pod.environment |= {**ALSO, "GATE_ALSO": "/opt/all_gather_perf -b 8"}
+    assert pod.run() == 70
+    failed(pod, 70, "the image has no /opt/all_gather_perf (the second benchmark)")
+    assert pod.text("mpirun.args") == ""
 
 
 @pytest.mark.parametrize(("script", "code"), [("echo half; exit 7", 7), ("kill -9 $$", 137)])

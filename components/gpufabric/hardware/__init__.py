@@ -17,7 +17,7 @@ from gpufabric.hardware.eks import (
     eks_versions,
 )
 from gpufabric.hardware.fabrics import Fabric, fabric, fabrics, machine_fabrics
-from gpufabric.hardware.images import NcclTestsImage, all_reduce_program, find_image, nccl_tests_images
+from gpufabric.hardware.images import NcclTestsImage, find_image, nccl_tests_images, nccl_tests_program
 from gpufabric.hardware.machines import AwsMachine, Machine, aws_machine, aws_machines, machine, machines
 from gpufabric.hardware.memtest import MemtestLevel, memtest_levels
 from gpufabric.hardware.tables import Provenance, TableError, UnknownHardwareError
@@ -39,7 +39,6 @@ __all__ = [
     "UnknownHardwareError",
     "accelerator",
     "accelerators",
-    "all_reduce_program",
     "ami_types",
     "aws_machine",
     "aws_machines",
@@ -57,5 +56,6 @@ __all__ = [
     "memtest_levels",
     "most_nodes_known",
     "nccl_tests_images",
+    "nccl_tests_program",
     "needed_daemonsets",
 ]

@@ -6,7 +6,7 @@ from functools import cache
 
 from gpufabric.hardware.tables import Row, named_rows
 
-ON_PATH = "all_reduce_perf"
+ON_PATH = "{}_perf"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +14,7 @@ class NcclTestsImage(Row):
     """One row of ``data/images.toml``, whose head says what each key means; ``name`` is the repository, None is not known."""
 
     name: str
-    all_reduce: str
+    program: str
     pinned: str = ""
     mpirun: str | None = None
     sshd: bool | None = None
@@ -34,7 +34,7 @@ def find_image(image: str) -> NcclTestsImage | None:
     return nccl_tests_images().get(f"{head}{slash}{last.partition(':')[0]}")
 
 
-def all_reduce_program(image: str) -> str:
-    """The all-reduce benchmark of ``image``: its known path, or the bare name to be found on the image's PATH."""
+def nccl_tests_program(image: str, collective: str) -> str:
+    """The benchmark of ``image`` for a collective: its known path, or the bare name to be found on the image's PATH."""
     row = find_image(image)
-    return row.all_reduce if row else ON_PATH
+    return (row.program if row else ON_PATH).format(collective)

@@ -85,6 +85,9 @@ class ValidationArgs(TypedDict):
     """``nccl`` (default): nccl-tests on GPUs. ``mpi``: between CPUs over TCP. ``torch``: in ``rank_image``."""
     floor_gbytes_per_s: NotRequired[float]
     """Least bus bandwidth of the largest message, GB/s (1e9 bytes/s), above 0 and up to 10,000. Default: the baseline table."""
+    floor_all_gather_gbytes_per_s: NotRequired[float]
+    """The same of the all_gather between exactly two nodes over RDMA (``nccl``), above 0 and up to 10,000. Default: the
+    baseline table; without a row none."""
     max_size: NotRequired[str]
     """Largest message, the one that is judged, 1K to 64G. Default: 8G on GPUs, 64M between CPUs."""
     run: NotRequired[int]
@@ -98,7 +101,7 @@ class ValidationArgs(TypedDict):
     start_minutes: NotRequired[float]
     """How long image pull and start of the ranks may take, 0.1 to 1,440 minutes. Default: 15."""
     benchmark_minutes: NotRequired[float]
-    """How long the sweep may take, 0.1 to 1,440 minutes. Default: 10."""
+    """How long the sweep may take, with an all_gather after it, 0.1 to 1,440 minutes. Default: 10."""
     hold: NotRequired[str]
     """How a node stays closed: ``label`` (default), or ``taint``: also tainted ``gpufabric.dev/hold:NoSchedule``."""
     keep: NotRequired[bool]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from gpufabric.hardware import Baseline, all_reduce_program, find_baseline, most_nodes_known
+from gpufabric.hardware import Baseline, find_baseline, most_nodes_known, nccl_tests_program
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric
 from gpufabric.plan.images import rank_image
 from gpufabric.plan.model import Floor
@@ -56,7 +56,7 @@ def decide_benchmark(
         return Problem("validation.backend", reason, "write nccl, or network_tier: standard for the group")
     max_bytes = size_bytes(wish.max_size or (_default_size(group, accelerators, fabric) if on_gpus else DEFAULT_CPU_SIZE))
     base = {
-        "nccl": all_reduce_program(rank_image(fabric, wish)),
+        "nccl": nccl_tests_program(rank_image(fabric, wish), COLLECTIVE),
         "mpi": "python3 -m gpufabric.validation.mpi_allreduce",
         "torch": f"python3 -m gpufabric.validation.torch_launch --device {'cuda' if on_gpus else 'cpu'}",
     }[wish.backend]

@@ -64,6 +64,14 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
         "the largest message is judged: small ones fit into buffers and bursts",
     )
     yield Line("floor", f"{expected.floor_busbw_gbytes_per_s:g} GB/s bus bandwidth", expected.floor_source)
+    if also := expected.also:
+        known = also.floor_busbw_gbytes_per_s
+        yield Line(
+            "second measurement",
+            f"{also.collective} of the same sizes, {f'at least {known:g} GB/s' if known else 'no floor is known for it'}",
+            also.floor_source
+            or "two nodes could hide a lost rail in an all_reduce; give validation.floor_all_gather_gbytes_per_s",
+        )
     if expected.transport_regex:
         yield Line("transport", f"a line matching /{expected.transport_regex}/", "a fallback can pass a low floor")
     yield Line(

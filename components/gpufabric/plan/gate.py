@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gpufabric.plan.also import AlsoRun
 from gpufabric.plan.benchmark import COLLECTIVE, Benchmark
 from gpufabric.plan.cloud import LABEL_GROUP
 from gpufabric.plan.deadlines import Deadlines, gate_deadlines
@@ -45,6 +46,7 @@ class GateParts:
     groups: Sequence[Mapping[str, str]]
     health: Health | None = None
     inside: InsideRun | None = None
+    also: AlsoRun | None = None
 
 
 def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
@@ -114,6 +116,7 @@ def _expectation(parts: GateParts) -> contract.Expectation:
         floor_busbw_gbytes_per_s=parts.floor.busbw_gbytes_per_s,
         floor_source=parts.floor.source,
         transport_regex=parts.benchmark.transport_regex,
+        also=parts.also.wish if parts.also else None,
     )
 
 
@@ -203,6 +206,8 @@ def _of_ranks(parts: GateParts) -> dict[str, str]:
         out[contract.ENV_BACKEND] = parts.benchmark.backend
     if parts.benchmark.command:
         out[contract.ENV_BENCHMARK] = parts.benchmark.command
+    if parts.also:
+        out[contract.ENV_ALSO] = parts.also.command
     if parts.benchmark.on_gpus:
         out[contract.ENV_FORWARD] = " ".join(sorted({"NCCL_DEBUG", *parts.profile.fabric.environment}))
         out["NCCL_DEBUG"] = "INFO"  # prints the transport that was used; jobs need not

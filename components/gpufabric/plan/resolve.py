@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gpufabric.plan.also import plan_also, unused_floor_problems
 from gpufabric.plan.benchmark import Benchmark, decide_benchmark, decide_floor
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric, group_accelerators, group_fabric, profile_problems
 from gpufabric.plan.gate import MOST_ALTERNATIVES, GateParts, alternatives, plan_gate
@@ -38,16 +39,19 @@ def resolve(spec: TrainingSpec, stack: str) -> StackPlan:
             )
         except SpecError as error:
             problems += [problem for problem in error.problems if problem not in problems]  # what all groups share, once
-    if problems:
+    if problems := problems or unused_floor_problems(spec.validation, plans):
         raise SpecError(problems)
     return StackPlan(stack=stack, cluster=spec.cluster.existing, groups=tuple(plans))
 
 
 def resolve_gate(spec: GateSpec, stack: str) -> GroupPlan:
     """The plan of one group in an organisation's own stack; raises :class:`SpecError`."""
-    return resolve_group(
+    plan = resolve_group(
         spec.node_group, spec.validation, stack, "node_group", all_groups=spec.groups, namespace=spec.namespace
     )
+    if problems := unused_floor_problems(spec.validation, [plan]):
+        raise SpecError(problems)
+    return plan
 
 
 def resolve_queue(spec: QueueSpec, stack: str) -> QueuePlan:
@@ -98,11 +102,12 @@ def resolve_group(
     floor = decide_floor(group, accelerators, fabric, validation, benchmark, path=path)
     problems += [found for found in (benchmark, floor) if isinstance(found, Problem)]
     problems += health_problems(validation.health, "validation.health")
-    stage = None
+    stage = also = None
     if isinstance(benchmark, Benchmark):
         if group.nodes * benchmark.ranks_per_node == 1:
             problems.append(Problem(f"{path}.nodes", "a single rank has nobody to reduce with", "write 2 or more nodes"))
         stage = plan_inside(group, accelerators, fabric, validation, benchmark)
+        also = plan_also(group, accelerators, fabric, validation, benchmark)
         problems += single_node_problems(group, validation, stage, path)
     if problems or isinstance(benchmark, Problem) or isinstance(floor, Problem):
         raise SpecError(problems)
@@ -118,6 +123,7 @@ def resolve_group(
         groups=[each.node_selector for each in (*all_groups, group)],
         health=plan_health(accelerators, fabric, profile.fabric, validation.health),
         inside=stage,
+        also=also,
     )
     return GroupPlan(
         name=group.name,

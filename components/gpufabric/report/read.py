@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpufabric.report.verdict import Finding, Health, Inside, InsideNode, Pair, Side, Size, Verdict
+from gpufabric.report.verdict import Also, Finding, Health, Inside, InsideNode, Pair, Side, Size, Verdict
 from gpufabric.validation.contract import VERDICT_KEY
 
 _MOST_DEPTH = 6
@@ -80,6 +80,7 @@ def _verdict(raw: Mapping[str, Any], name: str) -> Verdict:
         floor_busbw_gbytes_per_s=number("floor_busbw_gbytes_per_s"),
         floor_source=text("floor_source"),
         healthy_busbw_gbytes_per_s=_range(raw.get("healthy_busbw_gbytes_per_s")),
+        also=tuple(_also(each) for each in _rows(raw, "also", Mapping)),
         table=tuple(sorted(table, key=lambda row: -1 if row.size_bytes is None else row.size_bytes)),
         pairs=tuple(pair for each in _rows(raw, "pairs", Mapping) if (pair := _pair(each))),
         findings=tuple(_finding(each) for each in _rows(raw, "findings", Mapping)),
@@ -97,6 +98,16 @@ def _verdict(raw: Mapping[str, Any], name: str) -> Verdict:
 def _size(row: list[Any]) -> Size:
     cells = [_number(cell) for cell in row[:9]] + [None] * 9
     return Size(cells[0], Side(*cells[1:5]), Side(*cells[5:9]))
+
+
+def _also(raw: Mapping[str, Any]) -> Also:
+    return Also(
+        _text(raw.get("collective")),
+        _text(raw.get("outcome")),
+        _number(raw.get("busbw_gbytes_per_s")),
+        _number(raw.get("floor_busbw_gbytes_per_s")),
+        _text(raw.get("floor_source")),
+    )
 
 
 def _pair(raw: Mapping[str, Any]) -> Pair | None:

@@ -121,6 +121,10 @@ def _figures(verdict: Verdict) -> Html:
         )
     if measured is not None and floor and isfinite(measured / floor):
         rows.append(_row("measured / wanted", data(measured / floor, f"{measured / floor:.3g}"), "below 1 never passes"))
+    for also in verdict.also:
+        wanted = also.floor_busbw_gbytes_per_s
+        held = "no floor is known for it" if wanted is None else f"wanted, at least {wanted:g} GB/s, {also.floor_source}"
+        rows.append(_row(f"{also.collective}: {also.outcome}", bandwidth(also.busbw_gbytes_per_s), held))
     rows.append(_row("measured algorithm bandwidth", bandwidth(verdict.algbw_gbytes_per_s), "size / time"))
     latency = verdict.latency_us
     rows.append(_row("latency", data(latency, None if latency is None else time_text(latency)), "time of the smallest size"))

@@ -81,6 +81,17 @@ class Inside:
     nodes: tuple[InsideNode, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Also:
+    """A second collective of the run. ``floor_busbw_gbytes_per_s`` None: no floor is known for it."""
+
+    collective: str
+    outcome: str
+    busbw_gbytes_per_s: float | None
+    floor_busbw_gbytes_per_s: float | None
+    floor_source: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """One gate run. ``healthy_busbw_gbytes_per_s``: lowest and highest of healthy clusters at ``size_bytes``."""
@@ -101,6 +112,7 @@ class Verdict:
     floor_busbw_gbytes_per_s: float | None = None
     floor_source: str = ""
     healthy_busbw_gbytes_per_s: tuple[float, float] | None = None
+    also: tuple[Also, ...] = ()
     table: tuple[Size, ...] = ()
     pairs: tuple[Pair, ...] = ()
     findings: tuple[Finding, ...] = ()

@@ -52,6 +52,9 @@ class ValidationSpec(Wish):
     ``rank_image``, the image of your jobs: nccl on GPUs, gloo (TCP) between CPUs."""
     floor_gbytes_per_s: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None = None
     """Least bus bandwidth of the largest message, GB/s (1e9 bytes/s). Default: the baseline table; without a row, required."""
+    floor_all_gather_gbytes_per_s: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None = None
+    """The same of the all_gather that ``nccl`` runs after the all_reduce between exactly two nodes over RDMA. Default: the
+    baseline table; without a row its figure is shown, and only a complete run with right data counts."""
     max_size: Annotated[str, AfterValidator(_size)] | None = None
     """Largest message, the one that is judged. Default 8G on GPUs, 64M between CPUs."""
     run: Annotated[WholeNumber, Field(ge=1, le=1_000_000)] = 1
@@ -66,7 +69,7 @@ class ValidationSpec(Wish):
     start_minutes: Minutes = 15
     """How long image pull and start of the ranks may take, minutes; vendor images hold 10 GB and more."""
     benchmark_minutes: Minutes = 10
-    """How long the sweep may take, minutes; a hang ends here."""
+    """How long the sweep may take, with an all_gather after it, minutes; a hang ends here."""
     hold: Literal["label", "taint"] = "label"
     """How a node stays closed until it passes. ``label``: jobs with the pod profile ask for the label ``pass``. ``taint``: also
     tainted ``gpufabric.dev/hold:NoSchedule``, which keeps all pods off; DaemonSets that closed nodes need must tolerate it."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from gpufabric.validation import health_wish, inside_wish
+from gpufabric.validation import also_wish, health_wish, inside_wish
 from gpufabric.validation.reader import Reader
 
 VERSION: Final = 1
@@ -93,6 +93,10 @@ ENV_DEADLINE_SECONDS: Final = "GATE_DEADLINE_SECONDS"
 ENV_TERMINATION_LOG: Final = "GATE_TERMINATION_LOG"
 ENV_BENCHMARK: Final = "GATE_BENCHMARK"
 """Command that replaces the default benchmark; split by the shell at blanks, gets no arguments added."""
+ENV_ALSO: Final = "GATE_ALSO"
+"""Command of a second benchmark, run by mpirun after the first has ended with 0, in what GATE_BENCHMARK_SECONDS has left."""
+ALSO_MARKER: Final = "# gpufabric: the second benchmark begins"
+"""The line of the output between the two; rank_ssh.sh prints it."""
 ENV_FORWARD: Final = "GATE_FORWARD"
 """Names (separated by blanks) of further variables that mpirun hands to every rank."""
 ENV_BACKEND: Final = "GATE_BACKEND"
@@ -133,6 +137,7 @@ class Expectation:
     Sizes in bytes; bandwidths in 1e9 bytes per second (nccl-tests' unit). `transport_regex`: a line of the output must
     match it, or None where no transport is printed. `plausible_busbw_gbytes_per_s`: a value above three times this is
     absurd, hence unknown; None = no ceiling is known (NIC rate would be wrong: NVLS and in-network reduction exceed it).
+    `also`: a second collective of the same sizes, in the same output; None: there is none.
     """
 
     backend: str
@@ -146,6 +151,16 @@ class Expectation:
     floor_source: str
     transport_regex: str | None = None
     plausible_busbw_gbytes_per_s: float | None = None
+    also: also_wish.Also | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of gate.json. Without a second collective its key is absent: older fingerprints stay valid."""
+        out = dict(self.__dict__)
+        if self.also is None:
+            del out["also"]
+        else:
+            out["also"] = self.also.to_dict()
+        return out
 
 
 @dataclass(frozen=True)
@@ -212,7 +227,8 @@ class Gate:
         out["stand_ins"] = list(self.stand_ins)
         for part in ("health", "inside"):
             out[part] = out[part].to_dict() if out[part] else None
-        for part in ("expectation", "names", "timeouts"):
+        out["expectation"] = self.expectation.to_dict()
+        for part in ("names", "timeouts"):
             out[part] = dict(out[part].__dict__)
         return out
 
@@ -313,6 +329,7 @@ class _GateReader(Reader):
             floor_busbw_gbytes_per_s=self.real(raw, "floor_busbw_gbytes_per_s", at) or 0.0,
             transport_regex=None if raw.get("transport_regex") is None else self.text(raw, "transport_regex", at),
             plausible_busbw_gbytes_per_s=self.real(raw, "plausible_busbw_gbytes_per_s", at, optional=True),
+            also=also_wish.read(self, self.take(raw, "also", dict, at) or {}, f"{at}also.") if "also" in raw else None,
         )
         if out.min_bytes > out.max_bytes:
             self.problems.append(f"{at}min_bytes: {out.min_bytes} is above max_bytes {out.max_bytes}")

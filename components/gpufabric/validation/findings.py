@@ -44,8 +44,10 @@ def of_small_group(nodes: Sequence[str], measurement: Measurement) -> tuple[Find
     wrong, slow = measurement.cause == "wrong_sums", measurement.cause == "slow"
     if measurement.outcome != "fail" or len(nodes) not in (1, 2) or not (wrong or slow):
         return ()
-    busbw = measurement.busbw_gbytes_per_s
-    at = f" ({_gbytes(busbw)})" if slow and busbw is not None else ""
+    busbw, of = measurement.busbw_gbytes_per_s, ""
+    if measurement.also and measurement.also.outcome == "fail":
+        busbw, of = measurement.also.busbw_gbytes_per_s, f"{measurement.also.collective} "
+    at = f" ({of}{_gbytes(busbw)})" if slow and busbw is not None else ""
     if len(nodes) == 1:
         says = f"{'Wrong sums' if wrong else 'Slow node'}: {nodes[0]}{at}; it is alone, so the cause is inside it"
         return (Finding("wrong_sums" if wrong else "slow_node", tuple(nodes), busbw, says),)

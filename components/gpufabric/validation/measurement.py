@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from gpufabric.validation import contract, health_report
 from gpufabric.validation.health_report import Report
@@ -18,8 +18,8 @@ _OPTIONAL: Final = ("ranks", "size_bytes", "busbw_gbytes_per_s", "algbw_gbytes_p
 
 
 @dataclass(frozen=True)
-class InsideResult:
-    """Stage 1 of one node: outcome, reason and cause as a Measurement has them, and the figure of the judged size."""
+class _Result:
+    """A run in brief: outcome, reason and cause as a Measurement has them, and the figure of the judged size."""
 
     outcome: str
     reason: str
@@ -32,6 +32,21 @@ class InsideResult:
         return {**self.__dict__, "reason": self.reason[:_MOST_REASON]}
 
 
+_R = TypeVar("_R", bound=_Result)
+
+
+@dataclass(frozen=True)
+class InsideResult(_Result):
+    """Stage 1 of one node."""
+
+
+@dataclass(frozen=True)
+class AlsoResult(_Result):
+    """The second collective of a group's run."""
+
+    collective: str = ""
+
+
 @dataclass(frozen=True)
 class Measurement:
     """Outcome (pass | fail | unknown) of one benchmark run, why, and the numbers behind it.
@@ -40,7 +55,8 @@ class Measurement:
     or empty; `health`, `inside`: the node is not fit (stage 0, 1), nothing was measured between nodes.
     `ranks`: seen in the output. `size_bytes`: the size that was judged; busbw and algbw are its out-of-place numbers.
     `latency_us`: time of the smallest size. `exit_code`: the benchmark's, as rank.sh reported it. `hosts`: as the ranks
-    call themselves. `health`, `inside`: what stages 0 and 1 found on the judge's node. None = not known.
+    call themselves. `health`, `inside`: what stages 0 and 1 found on the judge's node. `also`: the second collective, where one
+    was asked for; its outcome is a part of `outcome`, all other numbers are the first's. None = not known.
     """
 
     outcome: str
@@ -56,6 +72,7 @@ class Measurement:
     table: tuple[Cells, ...] = ()
     health: Report | None = None
     inside: InsideResult | None = None
+    also: AlsoResult | None = None
 
     def to_json(self, limit_bytes: int = contract.TERMINATION_MESSAGE_BYTES) -> str:
         """Compact JSON within the limit: the smallest sizes leave the table first, then hosts, then the reason is cut."""
@@ -77,6 +94,7 @@ class Measurement:
         raw = {"version": contract.VERSION, **self.__dict__}
         raw["health"] = self.health.to_raw() if self.health else None
         raw["inside"] = self.inside.to_raw() if self.inside else None
+        raw["also"] = self.also.to_raw() if self.also else None
         return json.dumps({key: value for key, value in raw.items() if value is not None}, separators=(",", ":"))
 
 
@@ -96,16 +114,19 @@ def parse(text: str) -> Measurement | None:
         hosts=tuple(str(each) for each in hosts) if isinstance(hosts, list) else (),
         table=tuple(_cells(row) for row in table if isinstance(row, list)) if isinstance(table, list) else (),
         health=health_report.parse(raw.get("health")),
-        inside=_inside(raw.get("inside")),
+        inside=_result(InsideResult, raw.get("inside")),
+        also=_result(AlsoResult, raw.get("also"), "collective"),
         **{key: _number(raw.get(key)) for key in _OPTIONAL},
     )
 
 
-def _inside(raw: Any) -> InsideResult | None:
+def _result(kind: type[_R], raw: Any, *texts: str) -> _R | None:
+    """`texts`: the keys that this kind has beside those of all."""
     if not isinstance(raw, dict) or raw.get("outcome") not in ("pass", "fail", "unknown"):
         return None
     numbers = {key: _number(raw.get(key)) for key in ("busbw_gbytes_per_s", "size_bytes")}
-    return InsideResult(raw["outcome"], str(raw.get("reason", "")), str(raw.get("cause", "")), **numbers)
+    words: dict[str, Any] = {key: str(raw.get(key, "")) for key in ("reason", "cause", *texts)}
+    return kind(raw["outcome"], **words, **numbers)
 
 
 def cells(rows: Sequence[Row]) -> tuple[Cells, ...]:

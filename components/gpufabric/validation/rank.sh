@@ -9,7 +9,7 @@
 #                           is healthy and right inside: a sick one never joins a network run
 #   shared/health/          raw readings of this node (health.sh), complete when shared/health/done is there
 #   shared/inside/          stage 1: begun, output, error (one line, if it failed before its end), and last exit-code
-#   shared/output           index 0: stdout and stderr of the benchmark as it runs
+#   shared/output           index 0: stdout and stderr of the benchmark as it runs; then a line, and those of GATE_ALSO
 #   shared/error            one line, if something failed before the benchmark
 #   shared/exit-code        index 0: the benchmark's exit code; the last thing that is written
 #
@@ -76,11 +76,11 @@ finish() { # finish CODE: index 0 has run the benchmark
   exit "$1"
 }
 
-in_time() { # in_time SECONDS OUTPUT COMMAND...: its exit code; 124 if it was stopped. A TERM ends it too
+in_time() { # in_time SECONDS OUTPUT COMMAND...: its exit code; 124 if it was stopped. A TERM ends it too. The output grows
   seconds=$1 output=$2
   shift 2
   begun=$(now)
-  "$limit" -k 10 "$seconds" "$@" >"$output" 2>&1 </dev/null &
+  "$limit" -k 10 "$seconds" "$@" >>"$output" 2>&1 </dev/null &
   benchmark_pid=$!
   wait "$benchmark_pid"
   set -- $?

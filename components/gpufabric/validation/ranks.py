@@ -108,6 +108,9 @@ class Ranks:
             if found is not None:
                 for row in found.measurement.table:
                     self._tell_row(row[0], row[3], row[1])
+                also = found.measurement.also
+                if also and also.busbw_gbytes_per_s is not None:
+                    self.say(f"{also.collective}: busbw {also.busbw_gbytes_per_s:g} GB/s")
                 return found
             self._progress(current)
             time.sleep(self.pace.poll)

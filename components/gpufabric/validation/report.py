@@ -9,6 +9,7 @@ from gpufabric.validation.clock import now
 from gpufabric.validation.ending import Ending
 from gpufabric.validation.findings import convicted
 from gpufabric.validation.judge import size_text
+from gpufabric.validation.measurement import Measurement
 from gpufabric.validation.words import listed
 
 _MOST_FINDINGS: Final = 5
@@ -82,6 +83,7 @@ def verdict(gate: contract.Gate, ending: Ending, started_at: str) -> dict[str, A
         "latency_us": found.latency_us if found else None,
         "floor_busbw_gbytes_per_s": wanted.floor_busbw_gbytes_per_s,
         "floor_source": wanted.floor_source,
+        "also": _also(wanted, found),
         "table": [list(row) for row in found.table] if found else [],
         "findings": [each.to_dict() for each in ending.findings],
         "pairs": [
@@ -103,6 +105,24 @@ def verdict(gate: contract.Gate, ending: Ending, started_at: str) -> dict[str, A
         "started_at": started_at,
         "finished_at": now(),
     }
+
+
+def _also(wanted: contract.Expectation, found: Measurement | None) -> list[dict[str, Any]]:
+    """The second collective of verdict.json: none, or one. A floor of null: none is known."""
+    if wanted.also is None:
+        return []
+    result = found.also if found else None
+    return [
+        {
+            "collective": wanted.also.collective,
+            "outcome": result.outcome if result else "unknown",
+            "reason": result.reason if result else "it did not run",
+            "size_bytes": result.size_bytes if result and result.size_bytes else wanted.max_bytes,
+            "busbw_gbytes_per_s": result.busbw_gbytes_per_s if result else None,
+            "floor_busbw_gbytes_per_s": wanted.also.floor_busbw_gbytes_per_s,
+            "floor_source": wanted.also.floor_source,
+        }
+    ]
 
 
 def annotation(gate: contract.Gate, ending: Ending, node: str) -> dict[str, Any]:
@@ -130,6 +150,7 @@ def message(gate: contract.Gate, ending: Ending) -> str:
         measured = (
             f"{wanted.collective} busbw {found.busbw_gbytes_per_s:.4g} GB/s at {size_text(found.size_bytes)}{over}; {floor}"
         )
+        measured += _also_measured(wanted, found)
     if ending.outcome == "pass":
         first = f"PASS {gate.group}: {measured}. Nodes are open to jobs."
     elif ending.outcome == "fail":
@@ -155,6 +176,16 @@ def message(gate: contract.Gate, ending: Ending) -> str:
     lines.append(_cut(f"Next: {ending.fix}.", 800))
     room = contract.TERMINATION_MESSAGE_BYTES - sum(len(line.encode()) + 1 for line in lines)
     return "\n".join([_cut(first, room), *lines])
+
+
+def _also_measured(wanted: contract.Expectation, found: Measurement) -> str:
+    """The second collective's figure, after the first's."""
+    if wanted.also is None or found.also is None or found.also.busbw_gbytes_per_s is None:
+        return ""
+    floor = "no floor is known for it"
+    if wanted.also.floor_busbw_gbytes_per_s is not None:
+        floor = f"wanted at least {wanted.also.floor_busbw_gbytes_per_s:.4g} GB/s (floor {wanted.also.floor_source})"
+    return f"; {wanted.also.collective} busbw {found.also.busbw_gbytes_per_s:.4g} GB/s, {floor}"
 
 
 def _cut(text: str, most_bytes: int) -> str:

@@ -27,8 +27,8 @@ from types import FrameType
 from typing import Final
 
 from gpufabric.validation import contract, health, inside
+from gpufabric.validation.also import judge_run
 from gpufabric.validation.files import TAIL_BYTES, number_in, small, text_of, write_whole
-from gpufabric.validation.judge import judge
 from gpufabric.validation.measurement import Measurement
 
 _KEY: Final = re.compile(r"(?:ssh-ed25519|ssh-rsa|ecdsa-sha2-[a-z0-9-]+) [A-Za-z0-9+/]{60,}={0,3}(?: [\x20-\x7e]*)?")
@@ -188,7 +188,7 @@ def verdict(place: Place, output: str, stopped: str) -> Measurement:
         return Measurement("unknown", f"the judge cannot read the plan: {error}")
     code = number_in(place.shared / "exit-code")
     wanted = replace(gate.expectation, ranks=place.ranks or gate.expectation.ranks)
-    found = judge(output, wanted, exit_code=code, error=small(place.shared / "error"))
+    found = judge_run(output, wanted, exit_code=code, error=small(place.shared / "error"))
     if code is None and found.outcome != "fail":
         return Measurement(**{**found.__dict__, "outcome": "unknown", "reason": f"{stopped or 'no exit code'}; {found.reason}"})
     return found

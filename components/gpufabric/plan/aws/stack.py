@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from gpufabric.hardware import eks_version
+from gpufabric.plan.also import unused_floor_problems
 from gpufabric.plan.aws.cluster import kubernetes_version
 from gpufabric.plan.aws.lookup import NOTHING
 from gpufabric.plan.aws.model import AwsStackPlan, EksNodeGroupPlan
@@ -79,7 +80,7 @@ def plan_gates(groups: list[EksNodeGroupPlan], validation: ValidationSpec, stack
             plans.append(resolve_group(gate_group(group), wish, stack, f"node_groups[{position}]"))
         except SpecError as error:
             problems += error.problems
-    if problems:
+    if problems := problems or unused_floor_problems(validation, plans):
         raise SpecError(problems)
     return tuple(plans)
 
