@@ -122,3 +122,15 @@ def test_the_parts_are_explained() -> None:
     assert found["network"] == f"{VPC['vpc']}, which exists"
     assert found["cluster"] == "shared, which exists"
     assert not {"API", "control plane"} & found.keys()
+
+
+def test_one_node_with_efa_is_warned_of() -> None:
+    """The number is legal, and the gate holds it to NVLink; that EFA went unmeasured must be said before it is believed."""
+
+    def subjects(**changes: Any) -> set[str]:
+        _, (_, lines) = explain(plan_of(changed(P5, **changes)))
+        return {line.subject for line in lines}
+
+    assert "one node" in subjects(group__nodes=1)
+    assert "one node" not in subjects(group__nodes=2)
+    assert "one node" not in subjects(group__nodes=1, group__network_tier="standard")

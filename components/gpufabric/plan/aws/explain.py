@@ -69,6 +69,8 @@ def _nodes(plan: EksNodeGroupPlan) -> Iterator[Line]:
         yield Line("scale-up", f"{capacity.scale_up.nodes} nodes at {at}", "a scheduled action of the group")
     efa = [each for each in plan.interfaces if each.kind != "interface"]
     yield Line("interfaces", f"{len(plan.interfaces)}, of them {len(efa)} with EFA alone", str(machine.provenance))
+    if efa and plan.nodes == 1:
+        yield Line("one node", "its EFA is not measured, only what is inside it", "EFA has no other end: two nodes show it")
     if capacity.own_placement_group or capacity.placement_group:
         name = capacity.placement_group or "of its own"
         yield Line("placement group", f"cluster, {name}", "EFA is fastest between machines that stand near each other")
