@@ -118,6 +118,7 @@ def await_new_boot(stack: GateStack, name: str, old: dict[str, Any]) -> None:
     wait_until(f"{name} to be validated in its new boot", newer, PATIENCE_S)
 
 
+@pytest.mark.soak  # the next but one reboots a node too
 def test_a_node_that_rebooted_is_measured_before_it_is_opened(ctl: LocalCluster, stack: GateStack) -> None:
     before = record(stack, "n2")
     ctl.kill("n2")
@@ -143,7 +144,6 @@ def test_a_node_that_was_away_returns_untested_in_the_same_boot(ctl: LocalCluste
     assert record(stack, "n1") == before
 
 
-@pytest.mark.soak
 def test_nodes_that_rebooted_or_were_replaced_are_measured_before_they_are_opened(ctl: LocalCluster, stack: GateStack) -> None:
     """n1 reboots; n2 is replaced under its name: its Node object goes, and nothing is recorded on the new one."""
     before = {name: record(stack, name) for name in ("n1", "n2")}

@@ -26,13 +26,13 @@ def test_an_inner_clock_rings_first(nodes: float, start: float, benchmark: float
     # What runs inside an outer clock fits, with time to say what happened.
     assert clocks.ranks_start_s + inside_s + clocks.benchmark_s + 30 <= clocks.judge_s
     assert clocks.ranks_start_s + clocks.judge_s + 30 <= clocks.rank_job_s
-    assert clocks.nodes_s + clocks.rank_job_s + 60 <= clocks.coordinator_s
+    assert clocks.nodes_s + clocks.rank_job_s + 160 <= clocks.coordinator_s
     assert clocks.coordinator_s + 300 < clocks.resource_s
     pair = contract.Timeouts(clocks.nodes_s, clocks.ranks_start_s, clocks.benchmark_s, clocks.rank_job_s).of_pair(inside_s)
     assert pair.ranks_start_s + pair.benchmark_s + 30 <= pair.rank_job_s <= clocks.rank_job_s
     # Three rounds of pairs, each with its overtime and its removal (ranks.Pace), where the group has three nodes or more.
     rounds = 3 * (pair.rank_job_s + 10 + 45) if group >= 3 else 0
-    assert clocks.nodes_s + clocks.rank_job_s + rounds + 60 <= clocks.coordinator_s
+    assert clocks.nodes_s + clocks.rank_job_s + rounds + 160 <= clocks.coordinator_s
     assert all(type(each) is int and each > 0 for each in astuple(clocks))
     assert 60 * nodes <= clocks.nodes_s < 60 * nodes + 1
 
@@ -55,11 +55,11 @@ def test_the_objects_carry_the_clocks() -> None:
     plan = plan_of(changed(CPU, validation__nodes_minutes=1, validation__start_minutes=2, validation__benchmark_minutes=3))
     gate = plan.groups[0].gate
     assert gate.deadlines == Deadlines(
-        nodes_s=60, ranks_start_s=120, benchmark_s=180, judge_s=390, rank_job_s=540, coordinator_s=660, resource_s=990
+        nodes_s=60, ranks_start_s=120, benchmark_s=180, judge_s=390, rank_job_s=540, coordinator_s=760, resource_s=1090
     )
     assert gate.gate.timeouts == contract.Timeouts(nodes_s=60, ranks_start_s=120, benchmark_s=180, rank_job_s=540)
     assert gate.gate.rank_job["spec"]["activeDeadlineSeconds"] == 540
-    assert gate.coordinator_job_spec["activeDeadlineSeconds"] == 660
+    assert gate.coordinator_job_spec["activeDeadlineSeconds"] == 760
     for container in gate.gate.rank_job["spec"]["template"]["spec"]["containers"]:
         env = {each["name"]: each["value"] for each in container["env"]}
         assert env[contract.ENV_START_SECONDS] == "120"

@@ -12,6 +12,7 @@ from gpufabric.validation import contract
 _STOP_S = 30  # time for a program that hit its own deadline to say so
 _REPORT_S = 60  # time for the coordinator to collect logs, label nodes and write the verdict
 _BETWEEN_S = 60  # a pair's result may come late, and what was measured before must be gone from the nodes
+_CLEAR_S = 100  # the coordinator waits 45 s each for what was there before and for what it made, and 10 s for a late rank Job
 _FIRST_PULL_S = 300  # the coordinator's own image, a small one, and a free place on a system node
 
 
@@ -38,7 +39,8 @@ def gate_deadlines(wish: ValidationSpec, nodes: int, inside_s: int = 0) -> Deadl
     rank_job_s = start_s + judge_s + _STOP_S
     of_group = contract.Timeouts(nodes_s=nodes_s, ranks_start_s=start_s, benchmark_s=benchmark_s, rank_job_s=rank_job_s)
     rounds = contract.PAIR_ROUNDS if nodes >= contract.LEAST_NODES_FOR_PAIRS else 0
-    coordinator_s = nodes_s + rank_job_s + rounds * (of_group.of_pair(inside_s).rank_job_s + _BETWEEN_S) + _REPORT_S
+    of_pairs_s = rounds * (of_group.of_pair(inside_s).rank_job_s + _BETWEEN_S)
+    coordinator_s = nodes_s + rank_job_s + of_pairs_s + _CLEAR_S + _REPORT_S
     return Deadlines(
         nodes_s=nodes_s,
         ranks_start_s=start_s,
