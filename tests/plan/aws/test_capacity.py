@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpufabric.plan.aws import Phase, ScaleUp
-from tests.plan.aws.wishes import RESERVATION, group_of, says_of_group
+from tests.plan.aws.wishes import P5, RESERVATION, group_of, plan_of, says, says_of_group
 
 STARTS, ENDS = datetime(2026, 12, 7, 11, 30, tzinfo=UTC), datetime(2026, 12, 14, 11, 30, tzinfo=UTC)
 BLOCK: dict[str, Any] = {
@@ -159,3 +159,25 @@ def test_a_block_holds_at_most_64() -> None:
 def test_with_a_lookup_the_window_may_be_left_out() -> None:
     found = group_of(capacity={"kind": "capacity_block", "id": RESERVATION, "lookup": True}).capacity
     assert (found.phase, found.desired_nodes) == (Phase.OPEN, 4)
+
+
+def of_groups(*groups: dict[str, Any]) -> dict[str, Any]:
+    named = [{"name": name, "machine_type": "p5.48xlarge", "nodes": 4} | each for name, each in zip("ab", groups, strict=True)]
+    return {**P5, "node_groups": named}
+
+
+def test_groups_may_share_a_reservation_of_their_machine() -> None:
+    capacity = {"kind": "reservation", "id": RESERVATION}
+    assert len(plan_of(of_groups({"capacity": capacity}, {"capacity": capacity})).node_groups) == 2
+    assert says(of_groups({"capacity": capacity}, {"capacity": capacity, "machine_type": "p5en.48xlarge"})) == [
+        (
+            f"node_groups: a and b ask {RESERVATION} for p5.48xlarge and p5en.48xlarge; a reservation holds one type of "
+            "machine; give each group a reservation of its own"
+        )
+    ]
+
+
+def test_groups_of_one_block_hold_at_most_64_together() -> None:
+    assert plan_of(of_groups({"capacity": BLOCK, "nodes": 32}, {"capacity": BLOCK, "nodes": 32})).node_groups
+    (line,) = says(of_groups({"capacity": BLOCK, "nodes": 32}, {"capacity": BLOCK, "nodes": 33}))
+    assert line.startswith(f"node_groups: a and b ask {RESERVATION} for 65 nodes; a capacity block holds at most 64; ")

@@ -1,9 +1,10 @@
 """How the machines of a group are had: kind, window, placement. Every check across the keys of ``capacity``."""
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from gpufabric.hardware import AwsMachine, capacity_block_rules
-from gpufabric.plan.aws.model import CapacityPlan, Phase, ScaleUp
+from gpufabric.plan.aws.model import CapacityPlan, EksNodeGroupPlan, Phase, ScaleUp
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws import AwsCapacitySpec
 from gpufabric.spec.cloud import instant
@@ -38,6 +39,25 @@ def plan_capacity(
         reserved=wish.kind in _RESERVED,
         may_lack_nodes=wish.kind == "spot" or phase is not Phase.OPEN,
     )
+
+
+def shared_problems(groups: Sequence[EksNodeGroupPlan]) -> Iterator[Problem]:
+    """What groups ask of one reservation or block together: it holds one type of machine, a block no more than AWS sells."""
+    by_id: dict[str, list[EksNodeGroupPlan]] = {}
+    for group in groups:
+        if group.capacity.reservation_id:
+            by_id.setdefault(group.capacity.reservation_id, []).append(group)
+    rules = capacity_block_rules()
+    for found, sharing in by_id.items():
+        names = " and ".join(group.name for group in sharing)
+        machines = " and ".join(sorted({group.machine.name for group in sharing}))
+        total = sum(group.nodes for group in sharing)
+        if len({group.machine.name for group in sharing}) > 1:
+            reason = f"{names} ask {found} for {machines}; a reservation holds one type of machine"
+            yield Problem("node_groups", reason, "give each group a reservation of its own")
+        elif len(sharing) > 1 and sharing[0].capacity.kind == "capacity_block" and total > rules.most_nodes:
+            reason = f"{names} ask {found} for {total} nodes; a capacity block holds at most {rules.most_nodes}"
+            yield Problem("node_groups", reason, "ask for fewer, or name a block for each group", str(rules.provenance))
 
 
 def _phase(wish: AwsCapacitySpec, now: datetime) -> Phase:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from gpufabric.hardware import eks_version
 from gpufabric.plan.also import unused_floor_problems
+from gpufabric.plan.aws.capacity import shared_problems
 from gpufabric.plan.aws.cluster import kubernetes_version
 from gpufabric.plan.aws.lookup import NOTHING
 from gpufabric.plan.aws.model import AwsStackPlan, EksNodeGroupPlan
@@ -43,6 +44,7 @@ def resolve_aws(
             groups.append(plan_node_group(wish, version, spec.zone, spec.tags, now=now, path=at, found=block))
         except SpecError as error:
             problems += error.problems
+    problems += shared_problems(groups)
     try:
         parts = plan_parts(spec, groups, name)
     except SpecError as error:
