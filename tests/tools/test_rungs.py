@@ -4,10 +4,15 @@ from tools import rungs
 from tools.folders import REPOSITORY
 
 
-def test_what_the_lists_name_is_there() -> None:
-    for path in (*rungs.SECOND_LANE, *(each for paths in rungs.LADDER.values() for each in paths)):
+def test_what_the_ladder_names_is_there() -> None:
+    for path in (each for paths in rungs.LADDER.values() for each in paths):
         assert (REPOSITORY / path).exists(), path
-    assert all(path.startswith("tests/local/") for path in rungs.SECOND_LANE)
+
+
+def test_every_file_of_the_local_rung_is_in_one_lane() -> None:
+    (local,) = rungs.LADDER["local"]
+    there = [file.stem.removeprefix("test_") for file in (REPOSITORY / local).glob("test_*.py")]
+    assert sorted(there) == sorted(each for lane in rungs.LANES.values() for each in lane)
 
 
 def test_every_folder_with_tests_is_on_a_rung() -> None:
