@@ -96,6 +96,7 @@ def test_a_slow_link_fails_with_both_figures_and_a_repair_passes(cluster: LocalC
     up_passes(stack)  # no input changed: a gate that failed runs again by itself
 
 
+@pytest.mark.soak  # test_faults.py has a crash in every make test
 def test_a_crashed_rank_is_unknown(stack: GateStack, tmp_path: Path) -> None:
     stack.write(run=4, max_size="64M")
     log = tmp_path / "up.log"

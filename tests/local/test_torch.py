@@ -71,6 +71,7 @@ def test_an_up_passes_in_the_image_of_the_ranks(stack: GateStack) -> None:
     assert json.loads(data["verdict.json"])["ranks"] == 2
 
 
+@pytest.mark.soak
 def test_a_slow_link_fails_with_both_figures(workers: LocalCluster, stack: GateStack) -> None:
     write(stack, run=2)
     workers.degrade("n1", "50mbit")
@@ -98,6 +99,7 @@ def test_a_killed_rank_is_unknown_and_named(stack: GateStack, tmp_path: Path) ->
     assert stack.labels() == {"n0": "unknown", "n1": "unknown"}
 
 
+@pytest.mark.soak
 def test_a_hang_ends_by_its_deadline(stack: GateStack, tmp_path: Path) -> None:
     write(stack, run=4, max_size="64M", benchmark_minutes=0.2)
     log = tmp_path / "up.log"
