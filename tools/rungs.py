@@ -53,7 +53,7 @@ def main() -> int:
         started = time.monotonic()
         present = [path for path in paths if (REPOSITORY / path).exists()]
         if rung == "local":
-            code = _run_lanes(*present, soak)
+            code = _run_lanes(soak)
         else:
             code = subprocess.run(_pytest(present, _report(rung) if soak else None), cwd=REPOSITORY, check=False).returncode
         took[rung] = time.monotonic() - started
@@ -76,13 +76,13 @@ def _pytest(arguments: list[str], report: Path | None) -> list[str]:
     return [sys.executable, "-m", "pytest", "-q", *([f"--junit-xml={report}"] if report else ["-m", "not soak"]), *arguments]
 
 
-def _run_lanes(folder: str, soak: bool) -> int:
+def _run_lanes(soak: bool) -> int:
     """Both lanes at once, each with clusters of its name; the second one's output follows the first one's."""
     with tempfile.TemporaryFile() as later:
         running: list[subprocess.Popen[bytes]] = []
         for name, files in LANES.items():
             report = _report(f"local-{name}") if soak else None
-            arguments = [f"{folder}/test_{each}.py" for each in files]
+            arguments = [f"tests/local/test_{each}.py" for each in files]
             process = subprocess.Popen(
                 _pytest(["--durations=15", "--durations-min=5", *arguments], report),
                 cwd=REPOSITORY,

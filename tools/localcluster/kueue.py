@@ -25,7 +25,7 @@ NAME = "kueue-controller-manager"
 SERVICE = "kueue-webhook-service"
 WEBHOOK_PORT, PROBE_PORT = 9443, 8081
 GROUP, VERSION = "kueue.x-k8s.io", "v1beta2"
-SERVED_SECONDS, READY_SECONDS = 30.0, 90.0
+SERVED_SECONDS, READY_SECONDS = 30.0, 180.0
 # Of the frameworks that Kueue can queue only batch/v1 Jobs are switched on: their webhooks, and those of Kueue's own kinds.
 WEBHOOKS_FOR = ("batch", GROUP)
 SETTINGS = {
