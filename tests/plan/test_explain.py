@@ -43,7 +43,7 @@ def test_eight_h100_on_infiniband() -> None:
     assert lines["floor"][1].startswith("from the baseline table: derived, ")
     assert lines["transport"][0] == r"a line matching /Using network (IB|IBext_v\d+)/"
     assert lines["admission"][0] == "jobs run only on nodes labelled gpufabric.dev/validated=pass"
-    assert lines["deadlines"][0] == "nodes 900 s, start 900 s, benchmark 600 s; pulumi up gives up after 3870 s"
+    assert lines["deadlines"][0] == "nodes 900 s, start 900 s, benchmark 600 s; pulumi up gives up after 3970 s"
     job = plan_of(H100).groups[0].gate.gate.names.coordinator_job
     assert lines["created"] == (f"namespace gpufabric-dev-train with the gate's Job {job}", "run 1")
     assert "stand-in" not in lines, "nothing stands in for a GPU here"
