@@ -2,21 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 
-from gpufabric.validation import contract, health_report, measurement
+from gpufabric.validation import health_report
 from gpufabric.validation.findings import Finding
 from gpufabric.validation.health_report import Report
-from gpufabric.validation.pods import Pod
+from gpufabric.validation.pods import Pod, measurements
 
 
 def reports(pods: Iterable[Pod]) -> dict[str, Report]:
     """Node -> report, of the judges that have spoken."""
-    out = {}
-    for pod in pods:
-        judge = pod.container(contract.CONTAINER_JUDGE)
-        found = measurement.parse(judge.message) if judge.kind == "terminated" else None
-        if found is not None and found.health is not None and pod.node:
-            out[pod.node] = found.health
-    return out
+    return {node: found.health for node, found in measurements(pods) if found.health is not None}
 
 
 def sick(found: Mapping[str, Report]) -> dict[str, Report]:

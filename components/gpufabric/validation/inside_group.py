@@ -3,24 +3,17 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpufabric.validation import contract, measurement
 from gpufabric.validation.findings import Finding
 from gpufabric.validation.inside_wish import Inside
 from gpufabric.validation.judge import size_text
 from gpufabric.validation.measurement import InsideResult
-from gpufabric.validation.pods import Pod
+from gpufabric.validation.pods import Pod, measurements
 from gpufabric.validation.words import count, figure, listed
 
 
 def results(pods: Iterable[Pod]) -> dict[str, InsideResult]:
     """Node -> result, of the judges that have spoken."""
-    out = {}
-    for pod in pods:
-        judge = pod.container(contract.CONTAINER_JUDGE)
-        found = measurement.parse(judge.message) if judge.kind == "terminated" else None
-        if found is not None and found.inside is not None and pod.node:
-            out[pod.node] = found.inside
-    return out
+    return {node: found.inside for node, found in measurements(pods) if found.inside is not None}
 
 
 def bad(found: Mapping[str, InsideResult]) -> dict[str, InsideResult]:

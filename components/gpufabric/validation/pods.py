@@ -1,7 +1,7 @@
 """The rank pods as data, and what is wrong with them. Pure: API objects in, findings out."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -100,6 +100,15 @@ def _container(raw: Json, spec: Json) -> Container:
         message=str(said.get("message") or "").strip(),
         exit_code=int(said["exitCode"]) if "exitCode" in said else None,
     )
+
+
+def measurements(pods: Iterable[Pod]) -> Iterator[tuple[str, measurement.Measurement]]:
+    """Node and measurement of the judges that have spoken."""
+    for pod in pods:
+        judge = pod.container(contract.CONTAINER_JUDGE)
+        found = measurement.parse(judge.message) if judge.kind == "terminated" else None
+        if found is not None and pod.node:
+            yield pod.node, found
 
 
 def taken_away(pods: Iterable[Pod]) -> str:
