@@ -47,6 +47,17 @@ def changed(base: Mapping[str, Any], /, **changes: Any) -> dict[str, Any]:
     return spec
 
 
+def with_value(base: Mapping[str, Any], place: tuple[str | int, ...], value: object) -> dict[str, Any]:
+    """A copy of ``base`` with another value at one place: keys and positions from the top."""
+    *parents, last = place
+    spec: dict[str, Any] = copy.deepcopy(dict(base))
+    at: Any = spec
+    for step in parents:
+        at = at[step]
+    at[last] = value
+    return spec
+
+
 def plan_of(raw: object, stack: str = "dev") -> StackPlan:
     """The plan of a raw spec; raises SpecError."""
     return resolve(kubernetes_spec(raw), stack)

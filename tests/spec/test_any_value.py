@@ -1,6 +1,5 @@
 """Whatever stands under ``gpufabric:stack``: a plan, or problems in our words, one line each. Never a traceback."""
 
-import copy
 import re
 from collections.abc import Mapping
 from datetime import date
@@ -10,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpufabric.spec import FabricProfile, NodeGroupSpec, SpecError, TrainingSpec, ValidationSpec
-from tests.spec.specs import CPU, H100, changed, plan_of
+from tests.spec.specs import CPU, H100, changed, plan_of, with_value
 
 # What pydantic, Python or a parser would say, and we do not.
 JARGON = re.compile(
@@ -105,9 +104,4 @@ PLACES = [(spec, path) for spec in (H100, CPU, PROFILED) for path in places(spec
 @example((PROFILED, ("node_groups", 0, "profile", "environment")), {"NCCL_DEBUG": "WARN", "GATE_ROOT": "", "A": "\udfff"})
 @example((PROFILED, ("node_groups", 0, "profile", "resources")), {"nvidia.com/gpu": 1})
 def test_any_value_at_any_place_of_a_good_spec(place: tuple[dict[str, Any], tuple[str | int, ...]], value: object) -> None:
-    spec, (*parents, last) = place
-    changed_spec = at = copy.deepcopy(spec)
-    for step in parents:
-        at = at[step]  # type: ignore[index]
-    at[last] = value  # type: ignore[index]
-    read(changed_spec)
+    read(with_value(*place, value))

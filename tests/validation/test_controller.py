@@ -23,6 +23,7 @@ from gpufabric.validation.judge import judge
 from gpufabric.validation.measurement import InsideResult, Measurement
 from gpufabric.validation.ranks import Pace
 from tests.validation.fake_api import JOB_LABEL, NAMESPACE, Cluster
+from tests.validation.fake_nodes import ended
 from tests.validation.printer import Sheet, healthy
 from tests.validation.samples import GATE
 from tests.validation.test_health import WISH
@@ -38,10 +39,6 @@ JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/train-controller"
 PASS = {contract.LABEL_VALIDATED: "pass"}
 Json = dict[str, Any]
-
-
-def ended(code: int, text: str = "") -> Json:
-    return {"terminated": {"exitCode": code, "message": text, "reason": "Completed" if code == 0 else "Error"}}
 
 
 class Kubelets:

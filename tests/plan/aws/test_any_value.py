@@ -1,6 +1,5 @@
 """Any value at any place of a good spec for AWS: a plan, or problems in our words. Never a traceback."""
 
-import copy
 from typing import Any
 
 from hypothesis import example, given, settings
@@ -10,6 +9,7 @@ from gpufabric.plan.aws import resolve_aws
 from gpufabric.spec import SpecError, parse_spec
 from gpufabric.spec.aws import AwsTrainingSpec
 from tests.plan.aws.wishes import NOW, P5
+from tests.spec.specs import with_value
 from tests.spec.test_any_value import checked, json_like, places
 
 VPC = {"vpc": "vpc-0123456789abcdef0", "subnets": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]}
@@ -64,9 +64,4 @@ def test_the_specs_are_good() -> None:
 @example((MADE, ("node_groups", 0, "nodes")), 5000)
 @example((MADE, ("tags",)), {"\udfff": "x"})
 def test_any_value_at_any_place_of_a_good_spec(place: tuple[dict[str, Any], tuple[str | int, ...]], value: object) -> None:
-    spec, (*parents, last) = place
-    changed_spec = at = copy.deepcopy(spec)
-    for step in parents:
-        at = at[step]  # type: ignore[index]
-    at[last] = value  # type: ignore[index]
-    read(changed_spec)
+    read(with_value(*place, value))
