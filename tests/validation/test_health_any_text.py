@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpufabric.validation import health_report
@@ -83,6 +83,7 @@ ORACLES: dict[str, tuple[str, Callable[[str], bool]]] = {
 }
 
 
+@example(name="nvlink", damage=(154, 0, "\uff19"), twice=False)  # a digit of another script in a speed
 @given(NAMES, DAMAGE, st.booleans())
 @settings(max_examples=600, deadline=None)
 def test_a_healthy_text_with_a_piece_replaced(name: str, damage: tuple[int, int, str], twice: bool) -> None:

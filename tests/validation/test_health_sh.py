@@ -13,8 +13,9 @@ from gpufabric.validation.health import examine
 from gpufabric.validation.health_readings import load
 from gpufabric.validation.health_wish import Health
 from tests.validation import health_outputs as outputs
+from tests.validation.programs import SHELL, Programs
 from tests.validation.test_health import WISH, found
-from tests.validation.test_rank_sh import SCRIPT, SHELL, Pod
+from tests.validation.test_rank_sh import SCRIPT, Pod
 
 HEALTH = SCRIPT.with_name("health.sh")
 TOOLS = ("date", "sleep", "mkdir", "mv", "cat", "sed", "df")
@@ -35,14 +36,11 @@ class Node:
     """A folder for /sys, /proc and /dev, a PATH of fakes, and the script."""
 
     def __init__(self, root: Path) -> None:
-        self.root, self.bin, self.host = root, root / "bin", root / "host"
-        self.bin.mkdir(parents=True)
-        for name in TOOLS:
-            found_at = shutil.which(name)
-            assert found_at, name
-            (self.bin / name).symlink_to(found_at)
+        self.root, self.host = root, root / "host"
+        self.programs = Programs(root / "bin")
+        self.programs.link(*TOOLS)
         self.environment = {
-            "PATH": str(self.bin),
+            "PATH": str(self.programs.folder),
             "GATE_ROOT": str(root),
             "GATE_HEALTH_PREFIX": str(self.host),
             "GATE_HEALTH_SECONDS": "20",
@@ -50,11 +48,6 @@ class Node:
             "FAKES": str(root / "fakes"),
         }
         (root / "fakes").mkdir()
-
-    def fake(self, name: str, text: str) -> None:
-        file = self.bin / name
-        file.write_text(f"#!{SHELL}\n{text}\n")
-        file.chmod(0o755)
 
     def file(self, path: str, text: str = "") -> None:
         file = self.host / path
@@ -77,9 +70,11 @@ class Node:
 def node(tmp_path: Path) -> Node:
     """Eight GPUs, eight adapters; a driver before 535."""
     made = Node(tmp_path / "node")
-    made.fake("nvidia-smi", NVIDIA_SMI)
-    made.fake("dcgmi", f"cat <<'END'\n{outputs.dcgm()}\nEND")
-    made.fake("dmesg", "echo '[    1.000000] Linux version 6.8'; echo '[    2.0] NVRM: Xid (PCI:0000:3b:00): 43, pid=1'")
+    made.programs.fake("nvidia-smi", NVIDIA_SMI)
+    made.programs.fake("dcgmi", f"cat <<'END'\n{outputs.dcgm()}\nEND")
+    made.programs.fake(
+        "dmesg", "echo '[    1.000000] Linux version 6.8'; echo '[    2.0] NVRM: Xid (PCI:0000:3b:00): 43, pid=1'"
+    )
     made.output("gpus", outputs.gpus())
     made.output("ecc", outputs.ecc())
     made.output("rows", outputs.rows())
@@ -131,7 +126,7 @@ def test_what_a_sick_node_says_is_found(node: Node) -> None:
     node.file("proc/self/status", "CapEff:\t00000000a80425fb\n")  # containerd's default set
     for each in range(8):
         (node.host / f"dev/infiniband/uverbs{each}").unlink()
-    node.fake("dmesg", "echo '[   99.0] NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.'")
+    node.programs.fake("dmesg", "echo '[   99.0] NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.'")
     node.run()
     report = examine(WANTED, load(node.root / "shared/health"))
     measured = {each.check: each.measured for each in report.fatal}
@@ -162,7 +157,7 @@ def test_an_image_without_any_of_the_programs(tmp_path: Path) -> None:
 
 
 def test_a_program_that_hangs_is_not_waited_for(node: Node) -> None:
-    node.fake("nvidia-smi", 'case "$*" in nvlink*) exec sleep 30 ;; esac\n' + NVIDIA_SMI)
+    node.programs.fake("nvidia-smi", 'case "$*" in nvlink*) exec sleep 30 ;; esac\n' + NVIDIA_SMI)
     node.environment["GATE_HEALTH_SECONDS"] = "2"
     assert node.run() < 10
     report = examine(WANTED, load(node.root / "shared/health"))

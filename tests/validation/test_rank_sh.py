@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from gpufabric.validation import contract
+from tests.validation.programs import SHELL, Programs
 
 FOLDER = Path(__file__).parents[2] / "components/gpufabric/validation"
 SCRIPT = FOLDER / "rank.sh"
-SHELL = shutil.which("dash") or "/bin/sh"
 TOOLS = ("date", "sleep", "mkdir", "rm", "cp", "mv", "cat", "tail", "cut", "sed", "env", "timeout", "touch")
 
 FAKES = {
@@ -32,17 +32,14 @@ class Pod:
 
     def __init__(self, root: Path, index: int = 0, **changes: str) -> None:
         self.root, self.shared = root, root / "shared"
-        self.bin = root / "bin"
-        for folder in (self.shared, root / "key", self.bin):
+        for folder in (self.shared, root / "key"):
             folder.mkdir(parents=True)
-        for name in TOOLS:
-            found = shutil.which(name)
-            assert found, name
-            (self.bin / name).symlink_to(found)
+        self.programs = Programs(root / "bin")
+        self.programs.link(*TOOLS)
         for name, text in FAKES.items():
-            self.fake(name, text)
+            self.programs.fake(name, text)
         self.environment = {
-            "PATH": str(self.bin),
+            "PATH": str(self.programs.folder),
             "GATE_ROOT": str(root),
             "GATE_TERMINATION_LOG": str(root / "message"),
             "JOB_COMPLETION_INDEX": str(index),
@@ -66,11 +63,6 @@ class Pod:
         for part in ("rank_ssh.sh", "rank_torch.sh"):
             shutil.copy(FOLDER / part, root)
         self.process: subprocess.Popen[str] | None = None
-
-    def fake(self, name: str, text: str) -> None:
-        file = self.bin / name
-        file.write_text(f"#!{SHELL}\n{text}\n")
-        file.chmod(0o755)
 
     def authorize(self) -> None:
         (self.shared / "authorized_keys").write_text("key\n")
@@ -169,7 +161,7 @@ ALSO = {"GATE_BENCHMARK": "touch -b 8", "GATE_ALSO": "env -b 16 *"}
 def test_the_second_benchmark_runs_after_the_first(pod: Pod) -> None:
     pod.authorize()
     pod.environment |= ALSO
-    pod.fake("mpirun", 'echo "$*" >>"$GATE_ROOT/mpirun.args"; echo "# a row"')
+    pod.programs.fake("mpirun", 'echo "$*" >>"$GATE_ROOT/mpirun.args"; echo "# a row"')
     assert pod.run() == 0, pod.output
     first, second = pod.text("mpirun.args").splitlines()
     assert first.endswith(" touch -b 8")
@@ -182,7 +174,7 @@ def test_the_second_benchmark_runs_after_the_first(pod: Pod) -> None:
 def test_no_second_benchmark_after_a_first_that_failed(pod: Pod) -> None:
     pod.authorize()
     pod.environment |= ALSO
-    pod.fake("mpirun", 'echo "$*" >>"$GATE_ROOT/mpirun.args"; echo half; exit 7')
+    pod.programs.fake("mpirun", 'echo "$*" >>"$GATE_ROOT/mpirun.args"; echo half; exit 7')
     assert pod.run() == 7
     assert len(pod.text("mpirun.args").splitlines()) == 1
     assert pod.text("shared/output") == "half"
@@ -191,7 +183,7 @@ def test_no_second_benchmark_after_a_first_that_failed(pod: Pod) -> None:
 def test_the_exit_code_is_that_of_the_second(pod: Pod) -> None:
     pod.authorize()
     pod.environment |= ALSO
-    pod.fake("mpirun", 'case "$*" in *" env "*) exit 9 ;; esac')
+    pod.programs.fake("mpirun", 'case "$*" in *" env "*) exit 9 ;; esac')
     assert pod.run() == 9
     assert pod.text("shared/output") == contract.ALSO_MARKER
     assert pod.text("shared/exit-code") == "9"
@@ -200,7 +192,7 @@ def test_the_exit_code_is_that_of_the_second(pod: Pod) -> None:
 def test_the_second_has_what_the_first_left_of_the_time(pod: Pod) -> None:
     pod.authorize()
     pod.environment |= {**ALSO, "GATE_BENCHMARK_SECONDS": "4"}
-    pod.fake("mpirun", 'case "$*" in *" env "*) exec sleep 30 ;; *) exec sleep 2 ;; esac')
+    pod.programs.fake("mpirun", 'case "$*" in *" env "*) exec sleep 30 ;; *) exec sleep 2 ;; esac')
     begun = time.monotonic()
     assert pod.run() == 124
     assert time.monotonic() - begun < 5.5, "both share one clock"
@@ -219,7 +211,7 @@ def test_a_second_benchmark_that_is_missing_is_said_before_the_first(pod: Pod) -
 @pytest.mark.parametrize(("script", "code"), [("echo half; exit 7", 7), ("kill -9 $$", 137)])
 def test_the_benchmarks_exit_code_is_kept(pod: Pod, script: str, code: int) -> None:
     pod.authorize()
-    pod.fake("mpirun", script)
+    pod.programs.fake("mpirun", script)
     assert pod.run() == code
     assert pod.text("shared/exit-code") == str(code)
     assert pod.text("message") == f"the benchmark ended with exit code {code}"
@@ -229,7 +221,7 @@ def test_the_benchmarks_exit_code_is_kept(pod: Pod, script: str, code: int) -> N
 @pytest.mark.parametrize("end", ["exec sleep 30", "trap '' TERM; sleep 2; kill -9 $$"], ids=["ends by TERM", "ends by KILL"])
 def test_a_benchmark_that_hangs_is_stopped(pod: Pod, end: str) -> None:
     pod.authorize()
-    pod.fake("mpirun", f"echo begun; {end}")
+    pod.programs.fake("mpirun", f"echo begun; {end}")
     pod.environment["GATE_BENCHMARK_SECONDS"] = "1"
     assert pod.run() == 124
     assert "did not end within 1 s and was stopped" in pod.text("shared/error")
@@ -250,7 +242,7 @@ def test_a_benchmark_that_hangs_is_stopped(pod: Pod, end: str) -> None:
 )
 def test_missing_programs(pod: Pod, missing: str, says: str) -> None:
     pod.authorize()
-    (pod.bin / missing).unlink()
+    (pod.programs.folder / missing).unlink()
     assert pod.run() == 70
     failed(pod, 70, says)
 
@@ -265,7 +257,7 @@ def failed(pod: Pod, code: int, says: str) -> None:
 
 
 def test_keys_that_cannot_be_made(pod: Pod) -> None:
-    pod.fake("ssh-keygen", "echo no entropy; exit 1")
+    pod.programs.fake("ssh-keygen", "echo no entropy; exit 1")
     assert pod.run() == 71
     failed(pod, 71, "ssh-keygen failed: no entropy")
 
@@ -279,7 +271,7 @@ def test_no_key_from_rank_0(tmp_path: Path) -> None:
 
 def test_an_unreachable_peer_is_named_with_the_last_error(pod: Pod) -> None:
     pod.authorize()
-    pod.fake("ssh", 'case "$*" in *ranks-1*) echo "Could not resolve hostname"; exit 255 ;; esac')
+    pod.programs.fake("ssh", 'case "$*" in *ranks-1*) echo "Could not resolve hostname"; exit 255 ;; esac')
     assert pod.run() == 72
     failed(pod, 72, "peer 1 (train-ranks-1.train-ranks) is unreachable after 1 s: Could not resolve hostname")
 
@@ -287,12 +279,12 @@ def test_an_unreachable_peer_is_named_with_the_last_error(pod: Pod) -> None:
 def test_a_slow_peer_is_waited_for(pod: Pod) -> None:
     pod.authorize()
     pod.environment["GATE_START_SECONDS"] = "9"
-    pod.fake("ssh", 'case "$*" in *ranks-1*) [ -e "$GATE_ROOT/up" ] || { touch "$GATE_ROOT/up"; exit 255; } ;; esac')
+    pod.programs.fake("ssh", 'case "$*" in *ranks-1*) [ -e "$GATE_ROOT/up" ] || { touch "$GATE_ROOT/up"; exit 255; } ;; esac')
     assert pod.run() == 0, pod.output
 
 
 def test_sshd_that_ends(pod: Pod) -> None:
-    pod.fake("sshd", "echo port in use >&2; exit 255")
+    pod.programs.fake("sshd", "echo port in use >&2; exit 255")
     assert pod.run() == 73
     failed(pod, 73, "sshd ended with code 255: port in use")
 
@@ -317,7 +309,7 @@ def test_term(tmp_path: Path, index: int, code: int) -> None:
     """A worker's service ends with 0 when the Job is done; rank 0 was not done."""
     pod = Pod(tmp_path / "pod", index=index)
     pod.authorize()
-    pod.fake("mpirun", 'touch "$GATE_ROOT/begun"; exec sleep 30')
+    pod.programs.fake("mpirun", 'touch "$GATE_ROOT/begun"; exec sleep 30')
     process = pod.start()
     try:
         end = time.monotonic() + 30
@@ -344,7 +336,7 @@ INSIDE = {
 @pytest.mark.parametrize("index", [0, 1])
 def test_every_index_first_runs_its_own_ranks(tmp_path: Path, index: int) -> None:
     pod = Pod(tmp_path / "pod", index=index, **INSIDE)
-    pod.fake("mpirun", 'echo "$*" >>"$GATE_ROOT/mpirun.args"; echo "# a row"')
+    pod.programs.fake("mpirun", 'echo "$*" >>"$GATE_ROOT/mpirun.args"; echo "# a row"')
     if index == 0:
         pod.authorize()
     pod.run()
@@ -359,7 +351,7 @@ def test_every_index_first_runs_its_own_ranks(tmp_path: Path, index: int) -> Non
 
 def test_a_node_that_is_wrong_inside_waits_to_be_let_in(pod: Pod) -> None:
     pod.environment |= INSIDE
-    pod.fake("mpirun", "echo half; exit 7")
+    pod.programs.fake("mpirun", "echo half; exit 7")
     assert pod.run() == 71
     assert pod.text("shared/inside/exit-code") == "7"
     failed(pod, 71, "the public key of rank 0 did not come within 2 s")  # its own time, and that of the others' stage 1
@@ -367,7 +359,7 @@ def test_a_node_that_is_wrong_inside_waits_to_be_let_in(pod: Pod) -> None:
 
 def test_a_hang_inside_is_stopped_in_its_time(pod: Pod) -> None:
     pod.environment |= INSIDE
-    pod.fake("mpirun", "exec sleep 30")
+    pod.programs.fake("mpirun", "exec sleep 30")
     pod.run()
     assert pod.text("shared/inside/exit-code") == "124"
     assert pod.text("shared/inside/error") == "the benchmark inside the node did not end within 1 s and was stopped"
@@ -383,7 +375,7 @@ def test_a_benchmark_that_is_missing_is_said_by_stage_1(pod: Pod) -> None:
 @pytest.mark.parametrize("code", [0, 9])
 def test_alone_there_is_nothing_after_stage_1(pod: Pod, code: int) -> None:
     pod.environment |= {**INSIDE, "GATE_ALONE": "1"}
-    pod.fake("mpirun", f"exit {code}")
+    pod.programs.fake("mpirun", f"exit {code}")
     assert pod.run() == code
     assert pod.text("shared/inside/exit-code") == pod.text("shared/exit-code") == str(code)
     assert pod.text("sshd.args") == ""
@@ -411,9 +403,9 @@ esac"""
 def torch_pod(root: Path, index: int = 0, launch: str = 'echo "# a row"', more: dict[str, str] | None = None) -> Pod:
     pod = Pod(root, index=index, **TORCH, **(more or {}))
     for name in ("sshd", "ssh", "ssh-keygen", "mpirun"):
-        (pod.bin / name).unlink()
-    (pod.bin / "head").symlink_to(str(shutil.which("head")))
-    pod.fake("python3", PYTHON.format(launch))
+        (pod.programs.folder / name).unlink()
+    pod.programs.link("head")
+    pod.programs.fake("python3", PYTHON.format(launch))
     (pod.shared / "let-in").touch()
     return pod
 
@@ -477,14 +469,14 @@ def test_nobody_begins_before_the_judge_lets_them_in(tmp_path: Path) -> None:
 )
 def test_an_image_that_cannot_run_torch_is_told_before_anything_else(tmp_path: Path, fake: str, says: str) -> None:
     pod = torch_pod(tmp_path / "pod")
-    pod.fake("python3", fake)
+    pod.programs.fake("python3", fake)
     assert pod.run() == 70
     failed(pod, 70, says)
 
 
 def test_an_image_without_python(tmp_path: Path) -> None:
     pod = torch_pod(tmp_path / "pod")
-    (pod.bin / "python3").unlink()
+    (pod.programs.folder / "python3").unlink()
     assert pod.run() == 70
     failed(pod, 70, "the image has no python3")
 

@@ -40,7 +40,7 @@ def driver(wish: Health, readings: Readings) -> Finding | None:
         if found := _line(_ERROR, readings[name].text):
             return Finding("gpu_driver", WARNING, f"{name}: {found}", wanted)
     if not health_readings.columns(readings["gpus"].text, _IDENTITY) or readings["gpus"].code != 0:
-        return Finding("gpu_driver", NOT_CHECKED, _unread(readings, "gpus"), wanted)
+        return Finding("gpu_driver", NOT_CHECKED, readings["gpus"].unread, wanted)
     return None
 
 
@@ -53,10 +53,10 @@ def count(wish: Health, readings: Readings) -> Finding | None:
     if not rows and not _NO_DEVICES.search(text):
         files = health_readings.listed(readings["gpu_devices"].text, "end of devices")
         if files is None or not readings["gpus"].why_not.endswith("is not in the image"):
-            return Finding("gpu_count", NOT_CHECKED, _unread(readings, "gpus"), wanted)
+            return Finding("gpu_count", NOT_CHECKED, readings["gpus"].unread, wanted)
         seen, how = len(set(files)), "device files /dev/nvidia*"
     if seen == wish.gpus:
-        return Finding("gpu_count", NOT_CHECKED, _unread(readings, "gpus"), wanted) if rows and readings["gpus"].code else None
+        return Finding("gpu_count", NOT_CHECKED, readings["gpus"].unread, wanted) if rows and readings["gpus"].code else None
     severity = wish.rule("gpu_count").severity if seen < wish.gpus else WARNING
     return Finding("gpu_count", severity, f"{seen} {how}", wanted)
 
@@ -203,7 +203,7 @@ def dcgm(wish: Health, readings: Readings) -> Finding | None:
     wanted = "every test of dcgmi diag -r 1 passes"
     results = health_readings.diagnostics(readings["dcgm"].text)
     if not results:
-        return Finding("dcgm", NOT_CHECKED, _unread(readings, "dcgm"), wanted)
+        return Finding("dcgm", NOT_CHECKED, readings["dcgm"].unread, wanted)
     for status, severity in (("fail", wish.rule("dcgm").severity), ("warn", WARNING)):
         if bad := [name for name, said in results if said.startswith(status)]:
             return Finding("dcgm", severity, f"{status}: {', '.join(bad)}", wanted)
@@ -237,7 +237,7 @@ def _per_gpu(
     if unread:
         return Finding(check, NOT_CHECKED, _grouped(unread), wanted)
     if len(values) < wish.gpus or readings[reading].code != 0:
-        why = f"{len(values)} of {wish.gpus} GPUs read" if 0 < len(values) < wish.gpus else _unread(readings, reading)
+        why = f"{len(values)} of {wish.gpus} GPUs read" if 0 < len(values) < wish.gpus else readings[reading].unread
         return Finding(check, NOT_CHECKED, why, wanted)
     return None
 
@@ -248,12 +248,6 @@ def _grouped(values: Mapping[str, str]) -> str:
     for gpu, text in values.items():
         by_text.setdefault(text, []).append(gpu)
     return "; ".join(f"GPU {', '.join(gpus)}: {text or 'no value'}" for text, gpus in by_text.items())
-
-
-def _unread(readings: Readings, name: str) -> str:
-    reading = readings[name]
-    last = next((line.strip() for line in reversed(reading.text.split("\n")) if line.strip()), "")
-    return reading.why_not or f"not understood: {last or 'no output'}"
 
 
 def _line(pattern: re.Pattern[str], text: str) -> str:

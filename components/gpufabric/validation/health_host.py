@@ -65,7 +65,7 @@ def rdma_device(wish: Health, readings: Readings) -> Finding | None:
     wanted = "an RDMA device file (/dev/infiniband/uverbs*) for each adapter"
     files = health_readings.listed(readings["rdma_devices"].text, "end of devices")
     if files is None or readings["rdma_devices"].code != 0:
-        return Finding("rdma_device", NOT_CHECKED, _unread(readings, "rdma_devices"), wanted)
+        return Finding("rdma_device", NOT_CHECKED, readings["rdma_devices"].unread, wanted)
     if not files:
         return _bad(wish, "rdma_device", "none", wanted)
     ports = _ports(wish, readings)
@@ -85,7 +85,7 @@ def memlock(wish: Health, readings: Readings) -> Finding | None:
         return None
     number = health_readings.whole(limit)
     if number is None or not held:
-        return Finding("memlock", NOT_CHECKED, _unread(readings, "memlock"), wanted)
+        return Finding("memlock", NOT_CHECKED, readings["memlock"].unread, wanted)
     return _bad(wish, "memlock", f"{number} KiB, without IPC_LOCK", wanted)
 
 
@@ -98,7 +98,7 @@ def shm(wish: Health, readings: Readings) -> Finding | None:
         if len(cells := line.split()) >= 6 and cells[-1] == "/dev/shm"  # noqa: S108  # the pod's mount, only looked at
     ]
     if readings["shm"].code != 0 or len(sizes) != 1 or sizes[0] is None:
-        return Finding("shm", NOT_CHECKED, _unread(readings, "shm"), wanted)
+        return Finding("shm", NOT_CHECKED, readings["shm"].unread, wanted)
     size_mib = sizes[0] // 1024
     return None if size_mib >= wish.shm_mib else _bad(wish, "shm", f"{size_mib} MiB", wanted)
 
@@ -110,7 +110,7 @@ def hugepages(wish: Health, readings: Readings) -> Finding | None:
     total = health_readings.whole(said.get("HugePages_Total", ""))
     size_kib = health_readings.whole(said.get("Hugepagesize", "").removesuffix(" kB"))
     if total is None or size_kib is None:
-        return Finding("hugepages", NOT_CHECKED, _unread(readings, "hugepages"), wanted)
+        return Finding("hugepages", NOT_CHECKED, readings["hugepages"].unread, wanted)
     size_mib = total * size_kib // 1024
     return None if size_mib >= wish.hugepages_mib else _bad(wish, "hugepages", f"{size_mib} MiB", wanted)
 
@@ -122,11 +122,11 @@ def interface(wish: Health, readings: Readings) -> Finding | None:
     names = [parts[1] for parts in lines if parts[0] == "has" and len(parts) == 2]
     states = [parts[1] for parts in lines if parts[0] == "state" and len(parts) == 2]
     if readings["interface"].code != 0 or not names:
-        return Finding("interface", NOT_CHECKED, _unread(readings, "interface"), wanted)
+        return Finding("interface", NOT_CHECKED, readings["interface"].unread, wanted)
     if wish.interface not in names:
         return _bad(wish, "interface", f"no {wish.interface}; the pod has {', '.join(names[:8])}", wanted)
     if len(states) != 1:
-        return Finding("interface", NOT_CHECKED, _unread(readings, "interface"), wanted)
+        return Finding("interface", NOT_CHECKED, readings["interface"].unread, wanted)
     return None if states[0] in _UP else _bad(wish, "interface", f"{wish.interface} is {states[0]}", wanted)
 
 
@@ -134,7 +134,7 @@ def _selected(wish: Health, readings: Readings) -> tuple[list[Port], list[str]] 
     """Selected ports and words that select none, or why the list cannot be had."""
     reading = readings["ports"]
     if reading.code != 0 or health_readings.listed(reading.text, "end of ports") is None:
-        return _unread(readings, "ports")
+        return readings["ports"].unread
     return health_readings.selected(health_readings.ports(reading.text), wish.hcas)
 
 
@@ -151,9 +151,3 @@ def _bad(wish: Health, check: str, measured: str, wanted: str) -> Finding:
 
 def _more(items: list[str], most: int = 4) -> str:
     return f"; and {len(items) - most} more" if len(items) > most else ""
-
-
-def _unread(readings: Readings, name: str) -> str:
-    reading = readings[name]
-    last = next((line.strip() for line in reversed(reading.text.split("\n")) if line.strip()), "")
-    return reading.why_not or f"not understood: {last or 'no output'}"

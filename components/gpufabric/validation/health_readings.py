@@ -14,12 +14,13 @@ _MOST_BYTES: Final = 1 << 20
 _TIMED_OUT: Final = 124
 _NOT_FOUND: Final = 127
 
-_GPU: Final = re.compile(r"GPU (\d{1,3}):")
-_LINK: Final = re.compile(r"Link (\d{1,3}): (.+)")
-_SPEED: Final = re.compile(r"\d+(?:\.\d+)? GB/s")
+# [0-9] and not \d, which takes digits of all scripts: no program prints those, so they are damage.
+_GPU: Final = re.compile(r"GPU ([0-9]{1,3}):")
+_LINK: Final = re.compile(r"Link ([0-9]{1,3}): (.+)")
+_SPEED: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? GB/s")
 _ALL_INACTIVE: Final = re.compile(r"all links are inactive", re.IGNORECASE)
-_XID: Final = re.compile(r"(?:\[\s*(\d{1,12}(?:\.\d+)?)\]\s*)?NVRM: Xid \((?:PCI:)?([^)]*)\):\s*(\d{1,5})\b(.*)")
-_RATE: Final = re.compile(r"(\d{1,6}(?:\.\d+)?) Gb/sec")
+_XID: Final = re.compile(r"(?:\[\s*([0-9]{1,12}(?:\.[0-9]+)?)\]\s*)?NVRM: Xid \((?:PCI:)?([^)]*)\):\s*([0-9]{1,5})\b(.*)")
+_RATE: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]+)?) Gb/sec")
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,18 @@ class Reading:
             return "no reading was left"
         if self.code == _TIMED_OUT:
             return "no answer in time"
-        last = next((line.strip() for line in reversed(self.text.split("\n")) if line.strip()), "")
         if self.code == _NOT_FOUND:
-            return f"{last.removesuffix(': not found').rsplit(':', 1)[-1].strip() or 'the program'} is not in the image"
-        return f"{last or 'no output'} (exit code {self.code})"
+            return f"{self._last.removesuffix(': not found').rsplit(':', 1)[-1].strip() or 'the program'} is not in the image"
+        return f"{self._last or 'no output'} (exit code {self.code})"
+
+    @property
+    def unread(self) -> str:
+        """Why a check made nothing of it: it cannot be used, or its text says nothing that is known."""
+        return self.why_not or f"not understood: {self._last or 'no output'}"
+
+    @property
+    def _last(self) -> str:
+        return next((line.strip() for line in reversed(self.text.split("\n")) if line.strip()), "")
 
 
 @dataclass(frozen=True)
@@ -143,7 +152,7 @@ def xids(text: str) -> tuple[list[XidLine], int]:
 
 def seconds(text: str) -> float | None:
     """The first number of /proc/uptime."""
-    match = re.match(r"\s*(\d{1,12}(?:\.\d+)?)(?:\s|$)", text)
+    match = re.match(r"\s*([0-9]{1,12}(?:\.[0-9]+)?)(?:\s|$)", text)
     return float(match[1]) if match else None
 
 
