@@ -1,6 +1,8 @@
 """The language host: found interpreter, end of life, programs that run twice, plugins' output."""
 
 import os
+import select
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -31,6 +33,16 @@ def info(folder: Path, virtualenv: str = "") -> language_pb2.ProgramInfo:
     return result
 
 
+def ended(handle: int) -> bool:
+    """Is the process of this pidfd gone within ten seconds?"""
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    try:
+        return bool(poll.poll(10_000))
+    finally:
+        os.close(handle)
+
+
 def test_a_missing_interpreter_is_one_clear_line() -> None:
     environment = {**os.environ, "GPUFABRIC_PYTHON": "/nonexistent/python"}
     done = subprocess.run([LANGUAGE_HOST, "x"], env=environment, capture_output=True, text=True, check=False)
@@ -59,13 +71,22 @@ p.stdout.readline(); print(p.pid, flush=True); p.wait()"
         assert engine.stdout is not None
         handle = os.pidfd_open(int(engine.stdout.readline()))
         engine.kill()
-    import select
+    assert ended(handle)
 
-    poll = select.poll()
-    poll.register(handle, select.POLLIN)
-    ended = poll.poll(10_000)
-    os.close(handle)
-    assert ended
+
+def test_the_host_ends_at_once_when_the_engine_asks(tmp_path: Path) -> None:
+    """And takes a plugin along; the engine would wait for five seconds, twice in each command."""
+    (tmp_path / "__main__.py").write_text("import os, time; print(os.getpid(), flush=True); time.sleep(60)")
+    environment = {**os.environ, "GPUFABRIC_PYTHON": sys.executable}
+    with subprocess.Popen([LANGUAGE_HOST, "127.0.0.1:1"], env=environment, stdout=subprocess.PIPE, text=True) as host:
+        assert host.stdout is not None
+        with grpc.insecure_channel(f"127.0.0.1:{host.stdout.readline().strip()}") as channel:
+            request = language_pb2.RunPluginRequest(kind="resource", pwd=str(tmp_path), info=info(tmp_path))
+            plugin = int(next(language_pb2_grpc.LanguageRuntimeStub(channel).RunPlugin(request)).stdout)
+            handle = os.pidfd_open(plugin)
+            host.send_signal(signal.SIGINT)
+            assert host.wait(timeout=4) == 0
+    assert ended(handle)
 
 
 def test_a_plugins_output_and_status_are_passed_on(tmp_path: Path, stub: language_pb2_grpc.LanguageRuntimeStub) -> None:

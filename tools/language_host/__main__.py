@@ -7,16 +7,19 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from typing import NoReturn
 
 AT_HOME = "--at-home"  # an option of ours: started by another host, for one program
+GRACE_S = 1.0
 REPOSITORY = str(Path(__file__).resolve().parents[2])
 
 
-def main() -> int:
+def main() -> NoReturn:
     """The engine's address is the last argument; options before it are about tracing and are not used."""
-    # The terminal's interrupt reaches the whole process group. The engine decides what it means, and ends us itself; what this
-    # process starts inherits the deafness.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The engine ends a host with SIGINT and waits for up to five seconds. No terminal's interrupt comes here: the engine puts
+    # its plugins into process groups of their own.
+    asked_to_end = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: asked_to_end.set())
     sys.path.insert(0, REPOSITORY)
     from tools.language_host.server import serve
 
@@ -24,8 +27,9 @@ def main() -> int:
     server, port = serve(engine=sys.argv[-1], at_home=AT_HOME in sys.argv)
     threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
     print(port, flush=True)
-    server.wait_for_termination()
-    return 0
+    asked_to_end.wait()
+    server.stop(grace=0).wait(timeout=GRACE_S)  # ends the calls, and with them the plugins that they started
+    os._exit(0)  # a program that hangs in its thread would keep the process
 
 
 def _leave_with(parent: int) -> None:
@@ -38,4 +42,4 @@ def _leave_with(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
