@@ -16,10 +16,11 @@ from gpufabric.aws.lookup import look_up
 from gpufabric.aws.nodes import NODE_POLICIES, encrypted_root, managed_role
 from gpufabric.kubernetes.args import NodeGroupArgs
 from gpufabric.plan import PodProfile, decide_hardware, pod_profile
-from gpufabric.plan.aws import EksNodeGroupPlan, gate_group, plan_alone
+from gpufabric.plan.aws import EksNodeGroupPlan, plan_alone
 from gpufabric.plan.aws.lookup import wants
 from gpufabric.plan.aws.policies import trust
 from gpufabric.plan.aws.regions import region_of
+from gpufabric.plan.cloud_group import gate_group
 from gpufabric.spec.aws import EksGpuNodesSpec
 
 _HANDLES = frozenset({"cluster_name", "cluster_security_group_id", "efa_security_group_id", "subnet_id", "node_role_arn"})

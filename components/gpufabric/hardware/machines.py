@@ -30,6 +30,11 @@ class Machine(Row):
     capacity_kinds: tuple[str, ...] = ()
     refusal: str = ""
 
+    @property
+    def holds(self) -> str:
+        """``H100:8``: what one machine holds, as a user writes it."""
+        return f"{self.accelerator}:{self.accelerators}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsMachine(Machine):

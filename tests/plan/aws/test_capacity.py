@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from gpufabric.plan.aws import Phase, ScaleUp
+from gpufabric.plan.aws import ScaleUp
+from gpufabric.plan.cloud_model import Phase
 from tests.plan.aws.wishes import P5, RESERVATION, group_of, plan_of, says, says_of_group
 
 STARTS, ENDS = datetime(2026, 12, 7, 11, 30, tzinfo=UTC), datetime(2026, 12, 14, 11, 30, tzinfo=UTC)

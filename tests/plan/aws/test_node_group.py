@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from gpufabric.hardware import aws_machines, eks_versions, machine_fabrics
-from gpufabric.plan.aws import gate_group
 from gpufabric.plan.cloud import Taint
+from gpufabric.plan.cloud_group import gate_group
 from tests.plan.aws.wishes import P5, RESERVATION, group_of, plan_of, says, says_of_group
 from tests.spec.specs import GONE, changed
 
@@ -138,7 +138,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"machine_type": GONE, "accelerators": "H100:4"},
         r"accelerators: no machine of AWS that is known here holds H100:4; write one of A100:8, .*H100:8, .*",
     ),
-    "neither": ({"machine_type": GONE}, r"machine_type: missing; write a machine such as p5.48xlarge, or accelerators: H100:8"),
+    "neither": (
+        {"machine_type": GONE},
+        r"machine_type: missing; write a machine such as p4d.24xlarge, or accelerators: A100:8",
+    ),
     "accelerators of another machine": (
         {"accelerators": "H100:4"},
         r"accelerators: p5.48xlarge holds H100:8, not H100:4; write H100:8, or leave it out \(vendor, .*\)",

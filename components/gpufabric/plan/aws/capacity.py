@@ -1,10 +1,12 @@
 """How the machines of a group are had: kind, window, placement. Every check across the keys of ``capacity``."""
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from gpufabric.hardware import AwsMachine, capacity_block_rules
-from gpufabric.plan.aws.model import CapacityPlan, EksNodeGroupPlan, Phase, ScaleUp
+from gpufabric.plan.aws.model import AwsCapacityPlan, EksNodeGroupPlan, ScaleUp
+from gpufabric.plan.capacity import phase_of, sharing, sharing_problems, stray_keys, window_problems
+from gpufabric.plan.cloud_model import Phase
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws import AwsCapacitySpec
 from gpufabric.spec.cloud import instant
@@ -12,19 +14,18 @@ from gpufabric.spec.cloud import instant
 _RESERVED = ("reservation", "capacity_block")
 _TYPES = {"on_demand": "ON_DEMAND", "reservation": "ON_DEMAND", "spot": "SPOT", "capacity_block": "CAPACITY_BLOCK"}
 _BLOCK_MARKET = "capacity-block"
-_UP_TAKES = timedelta(minutes=45)
-"""Ours: a cluster, its add-ons and a node group are made within this. A scheduled action whose time has passed is refused."""
 
 
 def plan_capacity(
     wish: AwsCapacitySpec, machine: AwsMachine, nodes: int, *, fabric: bool, now: datetime, path: str
-) -> CapacityPlan:
+) -> AwsCapacityPlan:
     """The capacity of one group; raises :class:`SpecError`. ``now`` is in UTC."""
     if problems := _problems(wish, machine, nodes, path):
         raise SpecError(problems)
-    phase = _phase(wish, now)
+    early = capacity_block_rules().closes_before_end_s if wish.kind == "capacity_block" else 0
+    phase = phase_of(wish, now, closes_early_s=early)
     scale_up = ScaleUp(instant(wish.starts_at), nodes) if phase is Phase.BEFORE and wish.starts_at else None
-    return CapacityPlan(
+    return AwsCapacityPlan(
         kind=wish.kind,
         phase=phase,
         capacity_type=_TYPES[wish.kind],
@@ -43,32 +44,14 @@ def plan_capacity(
 
 def shared_problems(groups: Sequence[EksNodeGroupPlan]) -> Iterator[Problem]:
     """What groups ask of one reservation or block together: it holds one type of machine, a block no more than AWS sells."""
-    by_id: dict[str, list[EksNodeGroupPlan]] = {}
-    for group in groups:
-        if group.capacity.reservation_id:
-            by_id.setdefault(group.capacity.reservation_id, []).append(group)
+    yield from sharing_problems(groups)
     rules = capacity_block_rules()
-    for found, sharing in by_id.items():
-        names = " and ".join(group.name for group in sharing)
-        machines = " and ".join(sorted({group.machine.name for group in sharing}))
-        total = sum(group.nodes for group in sharing)
-        if len({group.machine.name for group in sharing}) > 1:
-            reason = f"{names} ask {found} for {machines}; a reservation holds one type of machine"
-            yield Problem("node_groups", reason, "give each group a reservation of its own")
-        elif len(sharing) > 1 and sharing[0].capacity.kind == "capacity_block" and total > rules.most_nodes:
+    for found, together in sharing(groups).items():
+        total = sum(group.nodes for group in together)
+        if len(together) > 1 and together[0].capacity.kind == "capacity_block" and total > rules.most_nodes:
+            names = " and ".join(group.name for group in together)
             reason = f"{names} ask {found} for {total} nodes; a capacity block holds at most {rules.most_nodes}"
             yield Problem("node_groups", reason, "ask for fewer, or name a block for each group", str(rules.provenance))
-
-
-def _phase(wish: AwsCapacitySpec, now: datetime) -> Phase:
-    """A window that opens within an ``up``'s time counts as open: the group asks for its nodes until they come."""
-    if wish.starts_at and now + _UP_TAKES < instant(wish.starts_at):
-        return Phase.BEFORE
-    if wish.ends_at:
-        early = capacity_block_rules().closes_before_end_s if wish.kind == "capacity_block" else 0
-        if now >= instant(wish.ends_at) - timedelta(seconds=early):
-            return Phase.AFTER
-    return Phase.OPEN
 
 
 def _problems(wish: AwsCapacitySpec, machine: AwsMachine, nodes: int, path: str) -> list[Problem]:
@@ -79,14 +62,8 @@ def _problems(wish: AwsCapacitySpec, machine: AwsMachine, nodes: int, path: str)
     if wish.kind in _RESERVED:
         problems += _reserved_problems(wish, nodes, path)
     else:
-        for key in ("id", "starts_at", "ends_at", "lookup"):
-            if getattr(wish, key):
-                fix = "leave it out, or write kind: reservation or kind: capacity_block"
-                problems.append(Problem(f"{path}.{key}", f"does not apply to kind: {wish.kind}", fix))
-    if wish.starts_at and wish.ends_at and instant(wish.starts_at) >= instant(wish.ends_at):
-        reason = f"the window ends ({wish.ends_at}) before it begins ({wish.starts_at})"
-        problems.append(Problem(f"{path}.ends_at", reason, "write a later time"))
-    return problems
+        problems += stray_keys(wish, wish.kind, ("id", "starts_at", "ends_at", "lookup"), _RESERVED, path)
+    return [*problems, *window_problems(wish, path)]
 
 
 def _reserved_problems(wish: AwsCapacitySpec, nodes: int, path: str) -> list[Problem]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from gpufabric.plan.aws.cluster import ClusterPlan
-from gpufabric.plan.aws.model import AwsParts, AwsStackPlan, EksNodeGroupPlan, Phase
+from gpufabric.plan.aws.model import AwsParts, AwsStackPlan, EksNodeGroupPlan
+from gpufabric.plan.cloud_model import Phase
 from gpufabric.plan.explain import Line, explain_group
 from gpufabric.plan.model import GroupsPlan
 

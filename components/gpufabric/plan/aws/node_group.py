@@ -3,29 +3,20 @@
 from collections.abc import Mapping, Set
 from datetime import datetime
 
-from gpufabric.hardware import AwsMachine, EksVersion
+from gpufabric.hardware import EksVersion, aws_machines
 from gpufabric.plan.aws.capacity import plan_capacity
 from gpufabric.plan.aws.cluster import kubernetes_version
 from gpufabric.plan.aws.images import ami_release, ami_type, user_data
 from gpufabric.plan.aws.lookup import with_window
-from gpufabric.plan.aws.machine import group_machine
 from gpufabric.plan.aws.model import EksNodeGroupPlan
 from gpufabric.plan.aws.names import group_name_problems
 from gpufabric.plan.aws.nics import node_interfaces
 from gpufabric.plan.aws.reservation import Reservation, reservation_problems
-from gpufabric.plan.cloud import (
-    FABRIC_EFA,
-    GPU_TAINT_KEY,
-    GPU_TAINT_VALUE,
-    LABEL_FABRIC,
-    LABEL_GROUP,
-    Taint,
-)
-from gpufabric.spec import NodeGroupSpec, Problem, SpecError
+from gpufabric.plan.cloud import FABRIC_EFA
+from gpufabric.plan.cloud_group import GPU_TAINT, HOLD_TAINT, disk_problems, node_labels
+from gpufabric.plan.machine import group_machine
+from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws import EksGpuNodesSpec, EksNodeGroupSpec
-from gpufabric.validation.contract import TAINT_HOLD
-
-_TAINTS = (Taint(GPU_TAINT_KEY, GPU_TAINT_VALUE), Taint(TAINT_HOLD, ""))
 
 
 def plan_node_group(
@@ -43,14 +34,14 @@ def plan_node_group(
 
     ``found``: what AWS said of its block. ``zone_at``: path of the zone.
     """
-    machine = group_machine(wish, path)
+    machine = group_machine(wish, aws_machines(), "AWS", path)
     if isinstance(machine, Problem):
         raise SpecError([machine])
     fabric = wish.network_tier == "best"
     interfaces = node_interfaces(machine, fabric=fabric)
     family, release = ami_type(wish, machine, path), ami_release(wish, version, path)
     problems = [found for found in (family, release) if isinstance(found, Problem)]
-    problems += _disk_problems(wish, machine, path)
+    problems += disk_problems(wish, machine, path)
     if wish.public_ip and len(interfaces) > 1:
         reason = f"AWS gives no public address to a machine with {len(interfaces)} network interfaces ({machine.name})"
         fix = "leave it out; nodes reach the internet through the NAT gateway"
@@ -71,8 +62,8 @@ def plan_node_group(
         ami_type=str(family),
         release_version=str(release),
         user_data=user_data(machine, striped=wish.disk_tier == "best", fabric=fabric),
-        labels=node_labels(wish.name, fabric=fabric),
-        taints=_TAINTS,
+        labels=node_labels(wish.name, FABRIC_EFA if fabric else None),
+        taints=(GPU_TAINT, HOLD_TAINT),
         root_volume_gib=wish.root_volume_gib,
         public_ip=wish.public_ip,
         auto_repair=wish.auto_repair,
@@ -114,31 +105,3 @@ def plan_alone(
     if problems:
         raise SpecError(problems)
     return plan
-
-
-def node_labels(name: str, *, fabric: bool) -> dict[str, str]:
-    """Labels of the group's nodes. That of the fabric is only where its devices are: the device plugin selects by it."""
-    return {LABEL_GROUP: name, **({LABEL_FABRIC: FABRIC_EFA} if fabric else {})}
-
-
-def gate_group(plan: EksNodeGroupPlan) -> NodeGroupSpec:
-    """The same group as its gate and its jobs see it: nodes with our label, and the fabric of the machine."""
-    machine = plan.machine
-    fabric = {"machine_type": machine.name} if LABEL_FABRIC in plan.labels else {"fabric": "ethernet"}
-    return NodeGroupSpec.parse(
-        {
-            "name": plan.name,
-            "node_selector": {LABEL_GROUP: plan.name},
-            "accelerators": f"{machine.accelerator}:{machine.accelerators}",
-            "nodes": plan.nodes,
-            "network_tier": "best" if LABEL_FABRIC in plan.labels else "standard",
-            **fabric,
-        }
-    )
-
-
-def _disk_problems(wish: EksNodeGroupSpec, machine: AwsMachine, path: str) -> list[Problem]:
-    if wish.disk_tier == "network" or machine.local_disk_gb:
-        return []
-    reason = f"best (the default) asks for local NVMe disks; {machine.name} has none that are known here"
-    return [Problem(f"{path}.disk_tier", reason, "write disk_tier: network", str(machine.provenance))]

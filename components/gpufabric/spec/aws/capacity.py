@@ -15,3 +15,5 @@ class AwsCapacitySpec(CapacitySpec):
     """Id of the reservation or block, ``cr-...``. Required with ``reservation`` and ``capacity_block``."""
     placement_group: PlacementGroupName | None = None
     """Name of the placement group that the reservation was made in. Default: none. On demand a group of its own is made."""
+    lookup: bool = False
+    """Ask AWS at preview whether zone, type, count and window of the block fit. Default: false, and nothing is asked."""

@@ -13,5 +13,3 @@ class CapacitySpec(Wish):
     """Begin of the capacity's window in UTC, such as ``'2026-12-01T11:30:00Z'``; before it there are no nodes."""
     ends_at: Instant | None = None
     """End of the capacity's window in UTC; after it there are no nodes."""
-    lookup: bool = False
-    """Ask the cloud at preview whether zone, type, count and window fit. Default: false, and nothing is asked."""
