@@ -45,8 +45,9 @@ def declare_aws(spec: "AwsTrainingSpec", raw: dict[str, object]) -> None:
     """A whole cluster on AWS, in the region of the spec, whatever region the environment names."""
     from pulumi_aws import Provider
 
-    from gpufabric.aws import AwsTrainingStack, clock
+    from gpufabric.aws import AwsTrainingStack
     from gpufabric.aws.lookup import look_up_groups
+    from gpufabric.kubernetes import clock
     from gpufabric.plan.aws import resolve_aws
 
     stack_name, now = pulumi.get_stack(), clock.now()

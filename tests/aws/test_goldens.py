@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpufabric.aws import clock
+from gpufabric.kubernetes import clock
 from tests.aws.cloud import COMPUTED
 from tests.kubernetes.golden import same_as_golden
 from tests.kubernetes.mocked import Recording

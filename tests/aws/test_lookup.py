@@ -8,7 +8,8 @@ import pytest
 from pulumi import ResourceOptions
 from pulumi_aws import Provider
 
-from gpufabric.aws import AwsTrainingStack, EksGpuNodeGroup, clock
+from gpufabric.aws import AwsTrainingStack, EksGpuNodeGroup
+from gpufabric.kubernetes import clock
 from gpufabric.spec import SpecError
 from tests.aws.cloud import COMPUTED
 from tests.aws.test_node_group import ARGS

@@ -8,7 +8,8 @@ import pytest
 from pulumi import ComponentResource, Output, ResourceOptions
 from pulumi_aws import Provider
 
-from gpufabric.aws import EksGpuNodeGroup, clock
+from gpufabric.aws import EksGpuNodeGroup
+from gpufabric.kubernetes import clock
 from gpufabric.spec import SpecError
 from tests.aws.cloud import run_on_aws
 from tests.kubernetes.mocked import Recording

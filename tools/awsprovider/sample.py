@@ -28,7 +28,7 @@ NOW = "2026-12-01T00:00:00+00:00"
 PROGRAM = """import runpy
 from datetime import datetime
 
-from gpufabric.aws import clock
+from gpufabric.kubernetes import clock
 
 clock.now = lambda: datetime.fromisoformat("{now}")
 runpy.run_path("{program}", run_name="__main__")

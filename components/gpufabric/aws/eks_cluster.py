@@ -6,8 +6,8 @@ from typing import Any, NotRequired, TypedDict
 from pulumi import ComponentResource, Input, Output, Resource, ResourceOptions
 from pulumi_aws import cloudwatch, ec2, eks, iam, kms
 
-from gpufabric.aws.handles import given, wishes
 from gpufabric.aws.nodes import NODE_POLICIES, encrypted_root, managed_role
+from gpufabric.kubernetes.handles import given, wishes
 from gpufabric.plan.aws.cluster import LOG_DAYS, LOGS, AddonPlan, ClusterPlan, kubeconfig, plan_cluster
 from gpufabric.plan.aws.policies import pod_identity_trust, trust
 from gpufabric.spec import SpecError

@@ -7,7 +7,7 @@ from pulumi import ComponentResource, CustomTimeouts, Input, Output, Resource, R
 from pulumi_aws import ec2, eks, fsx, vpc
 from pulumi_kubernetes.core.v1 import PersistentVolume, PersistentVolumeClaim
 
-from gpufabric.aws.handles import given, wishes
+from gpufabric.kubernetes.handles import given, wishes
 from gpufabric.plan.aws.filesystem import ADDON, DRIVER, LustrePlan, plan_filesystem
 from gpufabric.spec import SpecError
 from gpufabric.spec.aws.storage import FsxLustreWish

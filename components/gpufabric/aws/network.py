@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict
 from pulumi import ComponentResource, Input, Output, ResourceOptions
 from pulumi_aws import ec2, vpc
 
-from gpufabric.aws.handles import known
+from gpufabric.kubernetes.handles import known
 from gpufabric.plan.aws.network import NetworkPlan, SubnetPlan, plan_network
 from gpufabric.spec import SpecError
 from gpufabric.spec.aws.network import AwsNetworkWish

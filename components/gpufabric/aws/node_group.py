@@ -10,11 +10,11 @@ from typing import Any, NotRequired, TypedDict
 from pulumi import ComponentResource, Input, Output, Resource, ResourceOptions
 from pulumi_aws import autoscaling, ec2, eks
 
-from gpufabric.aws import clock
-from gpufabric.aws.handles import given, wishes
 from gpufabric.aws.lookup import look_up
 from gpufabric.aws.nodes import NODE_POLICIES, encrypted_root, managed_role
+from gpufabric.kubernetes import clock
 from gpufabric.kubernetes.args import NodeGroupArgs
+from gpufabric.kubernetes.handles import given, wishes
 from gpufabric.plan import PodProfile, decide_hardware, pod_profile
 from gpufabric.plan.aws import EksNodeGroupPlan, plan_alone
 from gpufabric.plan.aws.lookup import wants

@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict
 from pulumi import ComponentResource, Input, Output, ResourceOptions
 from pulumi_aws import eks, iam, s3
 
-from gpufabric.aws.handles import given, wishes
+from gpufabric.kubernetes.handles import given, wishes
 from gpufabric.plan.aws.bucket import BucketPlan, plan_bucket
 from gpufabric.plan.aws.policies import bucket_access, pod_identity_trust, tls_only
 from gpufabric.spec import SpecError

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 from pulumi import ComponentResource, Output, ResourceOptions, get_stack
 from pulumi_kubernetes import Provider
 
-from gpufabric.aws import clock
 from gpufabric.aws.eks_cluster import ApiAccessArgs, EksCluster, ExistingEksArgs, SystemNodesArgs
 from gpufabric.aws.lookup import look_up_groups
 from gpufabric.aws.network import AwsNetwork, ExistingNetworkArgs
 from gpufabric.aws.node_group import EksGpuNodeGroup, EksNodeGroupArgs
-from gpufabric.kubernetes import NcclValidation
+from gpufabric.kubernetes import NcclValidation, clock
 from gpufabric.kubernetes.args import NcclValidationArgs, ValidationArgs
 from gpufabric.kubernetes.fabric_daemons import FabricDaemons
 from gpufabric.plan.aws import AwsStackPlan, resolve_aws

@@ -10,8 +10,10 @@ from typing import Any
 from gpufabric.hardware import UnknownHardwareError
 from gpufabric.hardware.control_plane import control_plane_tier
 from gpufabric.hardware.eks import EksVersion, eks_version
+from gpufabric.plan.access import access_problems
 from gpufabric.plan.aws.names import cluster_name_problems
 from gpufabric.plan.aws.regions import partition_of
+from gpufabric.plan.kubeconfig import kubeconfig as by_command
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws.cluster import EksClusterWish
 
@@ -71,7 +73,12 @@ def plan_cluster(name: str, spec: EksClusterWish, *, has_subnets: bool, at: str 
         if problems := [*_decided(spec, has_subnets), *unknown]:
             raise SpecError(_placed(problems, at))
         return spec.existing.name
-    problems = [*_access(spec), *cluster_name_problems(name), *_admin_problems(spec), *unknown]
+    problems = [
+        *access_problems(spec.api_access, ("public", "private")),
+        *cluster_name_problems(name),
+        *_admin_problems(spec),
+        *unknown,
+    ]
     problems += [] if has_subnets else [Problem("subnet_ids", "missing", "write private subnets in two zones or more")]
     if problems or isinstance(version, Problem) or spec.api_access is None:
         raise SpecError(_placed(problems, at))
@@ -135,21 +142,6 @@ def _decided(spec: EksClusterWish, has_subnets: bool) -> Iterator[Problem]:
         yield Problem(key, "the cluster exists, and nothing of it is changed", "leave it out")
 
 
-def _access(spec: EksClusterWish) -> list[Problem]:
-    access = spec.api_access
-    if access is None:
-        fix = "write {kind: public, cidrs: [your addresses]}, or {kind: private} if you run inside the VPC"
-        return [Problem("api_access", "missing: there is no default for who reaches the cluster's API", fix)]
-    if access.kind == "dns":
-        return [Problem("api_access", "dns is Google's", "write {kind: public, cidrs: [...]} or {kind: private}")]
-    if access.kind == "public" and not access.cidrs:
-        reason = "public without cidrs: nobody outside could reach the API, this program neither"
-        return [Problem("api_access", reason, "write cidrs: [your addresses], such as [203.0.113.7/32]")]
-    if access.kind == "private" and access.cidrs:
-        return [Problem("api_access", "private has no cidrs: only the VPC reaches the API", "leave cidrs out, or write public")]
-    return []
-
-
 def _admin_problems(spec: EksClusterWish) -> Iterator[Problem]:
     """A principal has one entry; one of another world (China, GovCloud) is unknown where the cluster is."""
     world = partition_of(spec.region)
@@ -174,20 +166,6 @@ def kubeconfig(name: str, arn: str, endpoint: str, authority: str) -> str:
 
     ``arn``: of the cluster, which names its region. ``authority``: the API's certificate authority in base64.
     """
-    region = arn.split(":")[3]
-    token = {
-        "apiVersion": "client.authentication.k8s.io/v1beta1",
-        "command": "aws",
-        "args": ["eks", "get-token", "--cluster-name", name, "--region", region, "--output", "json"],
-        "installHint": "install the AWS command line: it makes the token",
-        "interactiveMode": "Never",
-    }
-    held = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": name, "cluster": {"server": endpoint, "certificate-authority-data": authority}}],
-        "users": [{"name": name, "user": {"exec": token}}],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
-        "current-context": name,
-    }
-    return json.dumps(held, sort_keys=True)
+    args = ["eks", "get-token", "--cluster-name", name, "--region", arn.split(":")[3], "--output", "json"]
+    hint = "install the AWS command line: it makes the token"
+    return by_command(name, endpoint, authority, command="aws", args=args, hint=hint)
