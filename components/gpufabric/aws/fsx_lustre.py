@@ -1,13 +1,13 @@
 """A Lustre file system for a training cluster: its ports, the CSI driver, and a claim that pods mount."""
 
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from pulumi import ComponentResource, CustomTimeouts, Input, Output, Resource, ResourceOptions
 from pulumi_aws import ec2, eks, fsx, vpc
-from pulumi_kubernetes.core.v1 import PersistentVolume, PersistentVolumeClaim
 
 from gpufabric.kubernetes.handles import given, wishes
+from gpufabric.kubernetes.volumes import shared_volume
 from gpufabric.plan.aws.filesystem import ADDON, DRIVER, LustrePlan, plan_filesystem
 from gpufabric.spec import SpecError
 from gpufabric.spec.aws.storage import FsxLustreWish
@@ -145,35 +145,20 @@ class FsxLustre(ComponentResource):
 
     def _volume(self, file_system: fsx.LustreFileSystem, driver: Sequence[Resource]) -> Output[str]:
         plan = self._plan
-        size = file_system.storage_capacity.apply(lambda gib: f"{gib}Gi")
-        spec: dict[str, Any] = {"access_modes": ["ReadWriteMany"], "storage_class_name": ""}
-        volume = PersistentVolume(
-            f"{self._name}-volume",
-            spec={
-                **spec,
-                "capacity": {"storage": size},
-                "persistent_volume_reclaim_policy": "Retain",
-                "mount_options": ["flock"],
-                "csi": {
-                    "driver": DRIVER,
-                    "volume_handle": file_system.id,
-                    "volume_attributes": {"dnsname": file_system.dns_name, "mountname": file_system.mount_name},
-                },
+        return shared_volume(
+            self._name,
+            claim=plan.claim,
+            namespace=plan.namespace,
+            size_gib=file_system.storage_capacity,
+            csi={
+                "driver": DRIVER,
+                "volume_handle": file_system.id,
+                "volume_attributes": {"dnsname": file_system.dns_name, "mountname": file_system.mount_name},
             },
-            opts=ResourceOptions(parent=self, depends_on=list(driver)),
+            mount_options=["flock"],
+            parent=self,
+            after=driver,
         )
-        claim = PersistentVolumeClaim(
-            f"{self._name}-claim",
-            metadata={"name": plan.claim, "namespace": plan.namespace},
-            spec={**spec, "resources": {"requests": {"storage": size}}, "volume_name": volume.metadata.apply(_name)},
-            opts=self._child,
-        )
-        named: Output[str] = claim.id
-        return named
-
-
-def _name(metadata: Any) -> str:
-    return str(metadata.name)
 
 
 def lustre_plan(file_system: FsxLustre) -> LustrePlan:

@@ -10,10 +10,11 @@ from gpufabric.aws.eks_cluster import ApiAccessArgs, EksCluster, ExistingEksArgs
 from gpufabric.aws.lookup import look_up_groups
 from gpufabric.aws.network import AwsNetwork, ExistingNetworkArgs
 from gpufabric.aws.node_group import EksGpuNodeGroup, EksNodeGroupArgs
-from gpufabric.kubernetes import NcclValidation, clock
-from gpufabric.kubernetes.args import NcclValidationArgs, ValidationArgs
+from gpufabric.kubernetes import clock
+from gpufabric.kubernetes.args import ValidationArgs
 from gpufabric.kubernetes.fabric_daemons import FabricDaemons
-from gpufabric.plan.aws import AwsStackPlan, resolve_aws
+from gpufabric.kubernetes.gates import declare_gates, inside_cluster
+from gpufabric.plan.aws import resolve_aws
 from gpufabric.plan.aws.lookup import with_window
 from gpufabric.plan.aws.parts import bucket_args, cluster_args, lustre_args, network_args
 from gpufabric.spec import SpecError
@@ -139,11 +140,15 @@ class AwsTrainingStack(ComponentResource):
         self.stores = {key: self._store(key) for key in spec.stores}
         self.inside = Provider(f"{name}-kubernetes", kubeconfig=self.cluster.kubeconfig, opts=ResourceOptions(parent=self))
         self.filesystems = {key: self._filesystem(key) for key in spec.filesystems}
-        self.gates = self._gates()
+        inside = inside_cluster(self, self.inside, self.cluster, existing=spec.cluster.existing is not None)
+        daemons = FabricDaemons(f"{name}-daemons", {"daemons": list(plan.parts.daemons)}, inside)
+        made = zip(plan.groups, self.node_groups.values(), strict=True)
+        gated = [(gate, group.gate_group, group) for gate, group in made]
+        self.gates = declare_gates(name, gated, args.get("validation", {}), inside, [daemons])
         self.kubeconfig = self.cluster.kubeconfig
         self.pod_profiles = Output.all(**{key: group.profile for key, group in self.node_groups.items()})
         self.validation = Output.all(**{key: gate.verdict for key, gate in self.gates.items()})
-        self.cost = Output.from_input(cost_of(plan))
+        self.cost = Output.from_input(plan.cost.to_dict())
         self.register_outputs(
             {
                 "kubeconfig": self.kubeconfig,
@@ -200,38 +205,3 @@ class AwsTrainingStack(ComponentResource):
             args["client_security_group_id"] = self.network.efa_security_group_id
         options = ResourceOptions(parent=self, providers=[self.inside], depends_on=[self.cluster])
         return FsxLustre(f"{self._name}-{key}", args, options)
-
-    def _gates(self) -> dict[str, NcclValidation]:
-        """Device plugins and gates: what is inside a cluster of our own goes when that goes."""
-        inside = ResourceOptions(
-            parent=self,
-            providers=[self.inside],
-            depends_on=[self.cluster],
-            deleted_with=None if self._spec.cluster.existing else self.cluster,
-        )
-        daemons = FabricDaemons(f"{self._name}-daemons", {"daemons": list(self._plan.parts.daemons)}, inside)
-        gates = {}
-        for plan, group in zip(self._plan.groups, self.node_groups.values(), strict=True):
-            of_gate: NcclValidationArgs = {
-                "node_group": group.gate_group,
-                "validation": {
-                    **self._args.get("validation", {}),
-                    "hold": plan.gate.gate.hold,
-                    "wait": plan.gate.gate.wait_for_nodes,
-                },
-            }
-            after = ResourceOptions(depends_on=[group, daemons])
-            full_name, options = f"{self._name}-{plan.name}", ResourceOptions.merge(inside, after)
-            gates[plan.name] = NcclValidation(full_name, of_gate, options)
-            if plan.keep:
-                from gpufabric.kubernetes import fabric_gate  # its SDK modules only for those who keep the gate
-
-                kept = ResourceOptions.merge(options, ResourceOptions(depends_on=[gates[plan.name]]))
-                fabric_gate.FabricGate(full_name, {**of_gate}, kept)
-        return gates
-
-
-def cost_of(plan: AwsStackPlan) -> dict[str, Any]:
-    """The cost as an output: without ``usd_per_hour`` it is not known."""
-    known = {} if plan.cost.usd_per_hour is None else {"usd_per_hour": plan.cost.usd_per_hour}
-    return {**known, "parts": list(plan.cost.parts)}

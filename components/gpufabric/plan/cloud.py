@@ -1,7 +1,7 @@
 """Words and values that the plans of all clouds share: labels and taints of node groups, hourly cost."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 LABEL_GROUP: Final = "gpufabric.dev/node-group"
 """On every node of a group, with the group's name: what gates and jobs select by."""
@@ -28,3 +28,8 @@ class HourlyCost:
 
     usd_per_hour: float | None
     parts: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As an output of a stack: without ``usd_per_hour`` it is not known."""
+        known = {} if self.usd_per_hour is None else {"usd_per_hour": self.usd_per_hour}
+        return {**known, "parts": list(self.parts)}

@@ -1,0 +1,49 @@
+"""A file system that exists as a claim that pods of many nodes mount at once."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pulumi import Input, Output, Resource, ResourceOptions
+from pulumi_kubernetes.core.v1 import PersistentVolume, PersistentVolumeClaim
+
+
+def shared_volume(
+    name: str,
+    *,
+    claim: str,
+    namespace: str,
+    size_gib: Input[int],
+    csi: Mapping[str, Any],
+    mount_options: Sequence[str],
+    parent: Resource,
+    after: Sequence[Resource] = (),
+) -> Output[str]:
+    """A volume and the one claim that is bound to it; yields ``namespace/name`` of the claim.
+
+    The file system outlives both (``Retain``). ``after``: what has to be there first, such as the driver.
+    """
+    size = Output.from_input(size_gib).apply(lambda gib: f"{gib}Gi")
+    spec: dict[str, Any] = {"access_modes": ["ReadWriteMany"], "storage_class_name": ""}
+    volume = PersistentVolume(
+        f"{name}-volume",
+        spec={
+            **spec,
+            "capacity": {"storage": size},
+            "persistent_volume_reclaim_policy": "Retain",
+            "mount_options": list(mount_options),
+            "csi": dict(csi),
+        },
+        opts=ResourceOptions(parent=parent, depends_on=list(after)),
+    )
+    made = PersistentVolumeClaim(
+        f"{name}-claim",
+        metadata={"name": claim, "namespace": namespace},
+        spec={**spec, "resources": {"requests": {"storage": size}}, "volume_name": volume.metadata.apply(_name)},
+        opts=ResourceOptions(parent=parent),
+    )
+    named: Output[str] = made.id
+    return named
+
+
+def _name(metadata: Any) -> str:
+    return str(metadata.name)
