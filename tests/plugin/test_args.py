@@ -44,6 +44,7 @@ from gpufabric.kubernetes.args import (
 from gpufabric.kubernetes.fabric_daemons import FabricDaemonsArgs
 from gpufabric.spec.aws import capacity, cluster, network, node_group, storage, training
 from gpufabric.spec.cloud import ApiAccess
+from gpufabric.spec.cloud.storage import ServiceAccountRef
 from gpufabric.spec.daemons import FabricDaemonsSpec
 
 MODELS: dict[Any, type[BaseModel]] = {
@@ -69,7 +70,7 @@ MODELS: dict[Any, type[BaseModel]] = {
     ExistingNetworkArgs: network.ExistingNetwork,
     FsxLustreArgs: storage.FsxLustreWish,
     S3BucketArgs: storage.S3BucketWish,
-    ServiceAccountArgs: storage.ServiceAccountRef,
+    ServiceAccountArgs: ServiceAccountRef,
     StackClusterArgs: cluster.EksClusterSpec,
     StackFilesystemArgs: storage.AwsFilesystemSpec,
     StackNetworkArgs: network.AwsNetworkSpec,

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpufabric.spec import Problem, SpecError
-from gpufabric.spec.aws.storage import S3BucketWish, ServiceAccountRef
+from gpufabric.spec.aws.storage import S3BucketWish
+from gpufabric.spec.cloud.storage import ServiceAccountRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,19 +1,13 @@
 """Wishes about storage on AWS: buckets, and one Lustre file system."""
 
-import re
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from gpufabric.spec.aws.ids import BucketName, FileSystemId
 from gpufabric.spec.aws.tags import Tags
-from gpufabric.spec.base import DNS_LABEL, WholeNumber, Wish, matching
-
-_NAME = re.compile(rf"(?=.{{1,63}}$){DNS_LABEL.pattern}")
-Name = Annotated[str, matching(_NAME, "a Kubernetes name: 1 to 63 of a-z, 0-9 and -, beginning with a letter", "weights")]
-StoreKey = Annotated[
-    str, matching(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}", "the key of a bucket (1 to 40 letters, digits, - and _)", "weights")
-]
+from gpufabric.spec.base import WholeNumber, Wish
+from gpufabric.spec.cloud.storage import Name, ServiceAccountRef
 
 
 class AwsStoreSpec(Wish):
@@ -25,15 +19,6 @@ class AwsStoreSpec(Wish):
     """Use the bucket as it is, in this region, and change nothing of it. Default: it is made."""
     protect: bool = True
     """Keep the bucket when it leaves the program or the stack is destroyed."""
-
-
-class ServiceAccountRef(Wish):
-    """A Kubernetes service account."""
-
-    namespace: Name
-    """Namespace of the service account."""
-    name: Name
-    """Name of the service account."""
 
 
 class S3BucketWish(AwsStoreSpec):

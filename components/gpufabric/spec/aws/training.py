@@ -8,10 +8,11 @@ from gpufabric.spec.aws.cluster import EksClusterSpec
 from gpufabric.spec.aws.ids import Region, Zone
 from gpufabric.spec.aws.network import AwsNetworkSpec
 from gpufabric.spec.aws.node_group import EksNodeGroupSpec
-from gpufabric.spec.aws.storage import AwsFilesystemSpec, AwsStoreSpec, Name, StoreKey
+from gpufabric.spec.aws.storage import AwsFilesystemSpec, AwsStoreSpec
 from gpufabric.spec.aws.tags import Tags
 from gpufabric.spec.base import Wish
 from gpufabric.spec.cloud import ApiAccess
+from gpufabric.spec.cloud.storage import Name, StoreKey
 from gpufabric.spec.node_group import unique_names
 from gpufabric.spec.validation import ValidationSpec
 
