@@ -44,7 +44,7 @@ def test_unknown_names_list_the_known_ones() -> None:
         accelerator("h100")
     assert (
         str(caught.value)
-        == "unknown accelerator 'h100' (did you mean 'H100'?); known: A100, A100-80GB, B200, B300, H100, H200, L40S, cpu"
+        == "unknown accelerator 'h100' (did you mean 'H100'?); known: A100, A100-80GB, B200, B300, H100, H200, L4, L40S, cpu"
     )
     with pytest.raises(UnknownHardwareError) as caught:
         fabric("infinband")

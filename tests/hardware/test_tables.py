@@ -17,10 +17,11 @@ from gpufabric.hardware.control_plane import ControlPlaneTier, control_plane_tie
 from gpufabric.hardware.daemons import Daemon, daemons
 from gpufabric.hardware.eks import EksVersion, eks_versions
 from gpufabric.hardware.fabrics import Fabric, machine_fabrics
+from gpufabric.hardware.gke import GkeVersion, gke_fabrics, gke_limits, gke_minimums, gke_versions
 from gpufabric.hardware.health import HealthCheck, health_checks, xids
 from gpufabric.hardware.images import NcclTestsImage, nccl_tests_images
 from gpufabric.hardware.lustre import LustreMetadata, LustreThroughput, lustre_metadata, lustre_throughputs
-from gpufabric.hardware.machines import AwsMachine, aws_machines
+from gpufabric.hardware.machines import AwsMachine, GcpMachine, aws_machines, gcp_machines
 from gpufabric.hardware.memtest import MemtestLevel, memtest_levels
 from gpufabric.hardware.prices import MachinePrice, machine_prices
 from gpufabric.hardware.quotas import AwsQuota, aws_quotas
@@ -32,6 +33,7 @@ TABLES: dict[str, type[Row]] = {
     "closed_nodes.toml": NeededDaemonSet,
     "eks.toml": EksVersion,
     "fabrics.toml": Fabric,
+    "gke.toml": GkeVersion,
     "health.toml": HealthCheck,
     "images.toml": NcclTestsImage,
     "memtest.toml": MemtestLevel,
@@ -40,15 +42,17 @@ TABLES: dict[str, type[Row]] = {
     "fsx_lustre.toml": LustreThroughput,
     "fsx_metadata.toml": LustreMetadata,
     "machines_aws.toml": AwsMachine,
+    "machines_gcp.toml": GcpMachine,
     "prices.toml": MachinePrice,
     "quotas_aws.toml": AwsQuota,
 }
 # A number's unit stands in its key, or it counts something that the key names.
-UNITS = re.compile(r".*_(usd_per_hour|gb|gib|mib|gbytes_per_s|gbits_per_s|us|s)")
+UNITS = re.compile(r".*_(usd_per_hour|gb|gib|mib|bytes|gbytes_per_s|gbits_per_s|us|s)")
 COUNTS = {"most_per_node", "per_node", "most_nodes", "pod_resources", "pod_resources_per_gpu"}
 COUNTS |= {"accelerators", "fabric_devices", "interfaces_per_card", "local_disks", "network_cards", "vcpus"}  # of machines
 COUNTS |= {"node_huge_pages_2mib"}  # of fabrics.toml
 COUNTS |= {"most_errors", "links_per_gpu", "hcas_per_node", "codes"}  # of health.toml
+COUNTS |= {"host_networks", "most_compact_nodes"}  # of gke.toml
 COUNTS |= {"dcgm_level"}  # a number of DCGM's
 
 
@@ -102,6 +106,8 @@ def test_rows_hold_values_of_the_annotated_types() -> None:
     of_clouds = (*daemons().values(), *control_plane_tiers().values(), *lustre_throughputs().values(), lustre_metadata())
     of_clouds = (*of_clouds, *aws_quotas().values())
     of_clouds = (*of_clouds, *machine_fabrics().values(), *aws_machines().values(), *eks_versions().values(), *machine_prices())
+    of_gke = [*gke_versions().values(), *gke_fabrics().values(), gke_limits(), *gke_minimums("gpudirect-tcpxo")]
+    of_clouds = (*of_clouds, *gcp_machines().values(), *of_gke)
     of_health = (*of_health, *memtest_levels().values())
     of_all = (*accelerators().values(), *fabrics().values(), *nccl_tests_images().values(), *baselines())
     for row in (*of_all, *of_health, *of_clouds):

@@ -358,7 +358,7 @@ ACROSS: Cases = {
         group(accelerators="H1000:8"),
         (
             f"{GROUP}.accelerators: unknown accelerator 'H1000' (did you mean 'H100'?); "
-            "known: A100, A100-80GB, B200, B300, H100, H200, L40S, cpu; write one of these"
+            "known: A100, A100-80GB, B200, B300, H100, H200, L4, L40S, cpu; write one of these"
         ),
     ),
     "too many GPUs per node": (
@@ -603,7 +603,7 @@ TOGETHER: Cases = {
             ),
             (
                 f"{GROUP}.accelerators: unknown accelerator 'H1000' (did you mean 'H100'?); "
-                "known: A100, A100-80GB, B200, B300, H100, H200, L40S, cpu; write one of these"
+                "known: A100, A100-80GB, B200, B300, H100, H200, L4, L40S, cpu; write one of these"
             ),
             (
                 f"{GROUP}.fabric: unknown fabric 'infinband' (did you mean 'infiniband'?); known: {FABRICS}; "

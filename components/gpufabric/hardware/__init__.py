@@ -17,8 +17,28 @@ from gpufabric.hardware.eks import (
     eks_versions,
 )
 from gpufabric.hardware.fabrics import Fabric, fabric, fabrics, machine_fabrics
+from gpufabric.hardware.gke import (
+    GkeFabric,
+    GkeLimits,
+    GkeMinimum,
+    GkeVersion,
+    default_gke_version,
+    gke_fabrics,
+    gke_limits,
+    gke_minimums,
+    gke_versions,
+)
 from gpufabric.hardware.images import NcclTestsImage, find_image, nccl_tests_images, nccl_tests_program
-from gpufabric.hardware.machines import AwsMachine, Machine, aws_machine, aws_machines, machine, machines
+from gpufabric.hardware.machines import (
+    AwsMachine,
+    GcpMachine,
+    Machine,
+    aws_machine,
+    aws_machines,
+    gcp_machines,
+    machine,
+    machines,
+)
 from gpufabric.hardware.memtest import MemtestLevel, memtest_levels
 from gpufabric.hardware.tables import Provenance, TableError, UnknownHardwareError
 
@@ -30,6 +50,11 @@ __all__ = [
     "CapacityBlockRules",
     "EksVersion",
     "Fabric",
+    "GcpMachine",
+    "GkeFabric",
+    "GkeLimits",
+    "GkeMinimum",
+    "GkeVersion",
     "Machine",
     "MemtestLevel",
     "NcclTestsImage",
@@ -43,6 +68,7 @@ __all__ = [
     "aws_machine",
     "aws_machines",
     "capacity_block_rules",
+    "default_gke_version",
     "eks_version",
     "eks_versions",
     "fabric",
@@ -50,6 +76,11 @@ __all__ = [
     "find_baseline",
     "find_daemonset",
     "find_image",
+    "gcp_machines",
+    "gke_fabrics",
+    "gke_limits",
+    "gke_minimums",
+    "gke_versions",
     "machine",
     "machine_fabrics",
     "machines",

@@ -55,6 +55,17 @@ class AwsMachine(Machine):
         return tuple(found)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GcpMachine(Machine):
+    """A row of ``data/machines_gcp.toml``: Google's name of the GPU, disks, and what flex-start can do."""
+
+    accelerator_type: str
+    boot_disk_types: tuple[str, ...]
+    disks_are_bundled: bool = False
+    driver: str = "default"
+    flex_compact: bool = False
+
+
 @cache
 def aws_machines() -> Mapping[str, AwsMachine]:
     """AWS's machines by instance type."""
@@ -62,9 +73,15 @@ def aws_machines() -> Mapping[str, AwsMachine]:
 
 
 @cache
+def gcp_machines() -> Mapping[str, GcpMachine]:
+    """Google Cloud's machines by machine type."""
+    return named_rows(GcpMachine, "machines_gcp.toml")
+
+
+@cache
 def machines() -> Mapping[str, Machine]:
     """The machines of every cloud by name; no two clouds share one."""
-    return {**aws_machines()}
+    return {**aws_machines(), **gcp_machines()}
 
 
 def aws_machine(name: str) -> AwsMachine:
