@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpufabric.plan.storage import account_problems, exists_problems
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws.storage import S3BucketWish
 from gpufabric.spec.cloud.storage import ServiceAccountRef
@@ -28,13 +29,10 @@ def plan_bucket(spec: S3BucketWish, *, in_cluster: bool, at: str = "") -> Bucket
     if spec.service_accounts and not in_cluster:
         reason = "service accounts of no cluster"
         problems.append(Problem("service_accounts", reason, "give cluster_name too, or leave them out"))
-    names = [(account.namespace, account.name) for account in spec.service_accounts]
-    for namespace, name in sorted({pair for pair in names if names.count(pair) > 1}):
-        problems.append(Problem("service_accounts", f"{namespace}/{name} is listed twice", "write it once"))
+    problems += account_problems(spec.service_accounts)
     if spec.existing:
-        settings = sorted({"dangling_upload_days", "old_version_days", "protect"} & spec.model_fields_set)
-        reason = "the bucket exists and keeps its own settings"
-        problems += [Problem(key, reason, "leave it out") for key in settings]
+        decided = {"dangling_upload_days", "old_version_days", "protect"}
+        problems += exists_problems(decided & spec.model_fields_set, "the bucket exists and keeps its own settings")
     if problems:
         raise SpecError([problem.below(at) for problem in problems])
     return BucketPlan(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufabric.hardware.lustre import lustre_metadata, lustre_throughputs
+from gpufabric.plan.storage import exists_problems
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws.storage import FsxLustreWish
 
@@ -48,7 +49,9 @@ def plan_filesystem(spec: FsxLustreWish, *, handles: Set[str] | None = None, at:
 
     ``handles``: the keys of ids that a component was given; None where the stack gives them all.
     """
-    problems = [*(_existing(spec) if spec.existing else _off_grid(spec)), *_handles(spec, handles)]
+    decided = {"size_gib", "throughput_mbytes_per_s_per_tib", "efa", "metadata_ops_per_s"} & spec.model_fields_set
+    shape = exists_problems(decided, "the file system exists and has its own") if spec.existing else _off_grid(spec)
+    problems = [*shape, *_handles(spec, handles)]
     if problems:
         raise SpecError([problem.below(at) for problem in problems])
     return LustrePlan(
@@ -63,12 +66,6 @@ def plan_filesystem(spec: FsxLustreWish, *, handles: Set[str] | None = None, at:
         protect=spec.protect,
         tags=spec.tags,
     )
-
-
-def _existing(spec: FsxLustreWish) -> Iterator[Problem]:
-    decided = {"size_gib", "throughput_mbytes_per_s_per_tib", "efa", "metadata_ops_per_s"}
-    for key in sorted(decided & spec.model_fields_set):
-        yield Problem(key, "the file system exists and has its own", "leave it out")
 
 
 def _handles(spec: FsxLustreWish, given: Set[str] | None) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from gpufabric.plan.aws.filesystem import plan_filesystem
 from gpufabric.plan.aws.model import INTERFACE, AwsParts, EksNodeGroupPlan
 from gpufabric.plan.aws.network import plan_network
 from gpufabric.plan.cloud import LABEL_FABRIC
+from gpufabric.plan.storage import same_bucket_problems
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws import AwsTrainingSpec
 from gpufabric.spec.aws.cluster import EksClusterWish
@@ -109,8 +110,4 @@ def _between_parts(spec: AwsTrainingSpec) -> list[Problem]:
     if spec.cluster.existing and not spec.network.existing:
         reason = "missing: the cluster exists, and its nodes live in its VPC"
         problems.append(Problem("network.existing", reason, "write {vpc: vpc-..., subnets: [subnet-..., subnet-...]}"))
-    names = [store.name for store in spec.stores.values()]
-    for name in sorted({each for each in names if names.count(each) > 1}):
-        keys = " and ".join(key for key, store in spec.stores.items() if store.name == name)
-        problems.append(Problem("stores", f"{keys} name the same bucket {name}", "name a bucket once"))
-    return problems
+    return [*problems, *same_bucket_problems({key: store.name for key, store in spec.stores.items()})]

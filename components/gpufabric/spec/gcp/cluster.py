@@ -62,8 +62,6 @@ class GkeClusterWish(GkeClusterSpec):
     """Zone of the system nodes. Required, unless the cluster exists."""
     api_access: ApiAccess | None = None
     """From where the API can be called. Required, unless the cluster exists."""
-    machine_types: list[str] = Field(default_factory=list)
-    """GPU machines that will join: each has a least version of GKE."""
     csi_drivers: list[Literal["gcsfuse", "lustre", "filestore"]] = Field(default_factory=list)
     """Storage drivers that GKE runs. Default: that of persistent disks alone."""
     tags: Labels = Field(default_factory=dict)
