@@ -17,11 +17,13 @@ from gpufabric.hardware.control_plane import ControlPlaneTier, control_plane_tie
 from gpufabric.hardware.daemons import Daemon, daemons
 from gpufabric.hardware.eks import EksVersion, eks_versions
 from gpufabric.hardware.fabrics import Fabric, machine_fabrics
+from gpufabric.hardware.filestore import FilestoreBand, filestore_bands
 from gpufabric.hardware.gke import GkeVersion, gke_fabrics, gke_limits, gke_minimums, gke_versions
 from gpufabric.hardware.health import HealthCheck, health_checks, xids
 from gpufabric.hardware.images import NcclTestsImage, nccl_tests_images
 from gpufabric.hardware.lustre import LustreMetadata, LustreThroughput, lustre_metadata, lustre_throughputs
 from gpufabric.hardware.machines import AwsMachine, GcpMachine, aws_machines, gcp_machines
+from gpufabric.hardware.managed_lustre import ManagedLustreTier, managed_lustre_tiers
 from gpufabric.hardware.memtest import MemtestLevel, memtest_levels
 from gpufabric.hardware.prices import MachinePrice, machine_prices
 from gpufabric.hardware.quotas import AwsQuota, aws_quotas
@@ -40,7 +42,9 @@ TABLES: dict[str, type[Row]] = {
     "daemons.toml": Daemon,
     "eks_tiers.toml": ControlPlaneTier,
     "fsx_lustre.toml": LustreThroughput,
+    "filestore.toml": FilestoreBand,
     "fsx_metadata.toml": LustreMetadata,
+    "managed_lustre.toml": ManagedLustreTier,
     "machines_aws.toml": AwsMachine,
     "machines_gcp.toml": GcpMachine,
     "prices.toml": MachinePrice,
@@ -108,6 +112,7 @@ def test_rows_hold_values_of_the_annotated_types() -> None:
     of_clouds = (*of_clouds, *machine_fabrics().values(), *aws_machines().values(), *eks_versions().values(), *machine_prices())
     of_gke = [*gke_versions().values(), *gke_fabrics().values(), gke_limits(), *gke_minimums("gpudirect-tcpxo")]
     of_clouds = (*of_clouds, *gcp_machines().values(), *of_gke)
+    of_clouds = (*of_clouds, *managed_lustre_tiers().values(), *filestore_bands("zonal"))
     of_health = (*of_health, *memtest_levels().values())
     of_all = (*accelerators().values(), *fabrics().values(), *nccl_tests_images().values(), *baselines())
     for row in (*of_all, *of_health, *of_clouds):
