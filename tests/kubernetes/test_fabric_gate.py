@@ -72,6 +72,15 @@ def test_it_stands_where_the_coordinator_stands_with_the_same_files() -> None:
     ), "it is held to its own words before it starts"
 
 
+def test_it_leaves_a_dead_node_soon() -> None:
+    tolerations = made().one("Deployment").inputs["spec"]["template"]["spec"]["tolerations"]
+    assert {each["key"]: each["tolerationSeconds"] for each in tolerations} == {
+        "node.kubernetes.io/not-ready": 20,
+        "node.kubernetes.io/unreachable": 20,
+    }
+    assert {(each["operator"], each["effect"]) for each in tolerations} == {("Exists", "NoExecute")}
+
+
 def test_it_may_do_what_its_contract_says_and_no_more() -> None:
     recording = made()
     assert recording.one("Role", "kept-controller-role").inputs["rules"] == list(permissions.CONTROLLER_IN_NAMESPACE)

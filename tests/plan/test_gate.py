@@ -273,8 +273,10 @@ def test_every_mount_has_its_volume_and_the_key_never_sees_a_disk(spec: dict[str
 def test_the_coordinator_starts_again_after_a_drain_and_never_after_a_verdict(spec: dict[str, Any]) -> None:
     job = plan_of(spec).groups[0].gate.coordinator_job_spec
     assert (job["completions"], job["backoffLimit"]) == (1, 0)
-    (rule,) = job["podFailurePolicy"]["rules"]
-    assert rule == {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    taken_away, killed = job["podFailurePolicy"]["rules"]
+    assert taken_away == {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    assert killed["onExitCodes"] == {"containerName": "coordinator", "operator": "In", "values": [137, 255]}
+    assert not set(killed["onExitCodes"]["values"]) & set(contract.EXIT_CODES.values()), "an outcome is never run again"
     assert job["template"]["spec"]["restartPolicy"] == "Never", "podFailurePolicy demands it"
 
 

@@ -100,19 +100,19 @@ class Kept:
         self.kubelets = Kubelets(self.cluster)
         self.gate = contract.parse(json.dumps(gate or GATE))
         self.metrics = Metrics("train", time.time, 60)
-        api = Api(self.cluster.url, None, dict, sleep=lambda _: None)
-        self.controller = Controller(
-            api,
-            self.gate,
-            "train-controller",
-            OWNER,
-            pace=QUICK,
-            metrics=self.metrics,
-            busy_s=0.0,
-            priority_class=priority_class,
-        )
+        self.controller = self.begun(priority_class)
         self.open("n0", "boot-1")
         self.open("n1", "boot-2")
+
+    def begun(self, priority_class: str = "") -> Controller:
+        api = Api(self.cluster.url, None, dict, sleep=lambda _: None)
+        name, metrics = "train-controller", self.metrics
+        return Controller(api, self.gate, name, OWNER, pace=QUICK, metrics=metrics, busy_s=0.0, priority_class=priority_class)
+
+    def begin_anew(self, **changes: Any) -> None:
+        """Another controller in its place, with another plan."""
+        self.gate = replace(self.gate, **changes)
+        self.controller = self.begun()
 
     def open(self, name: str, boot_id: str) -> None:
         self.cluster.node(name, boot_id=boot_id, labels=dict(PASS))
@@ -299,6 +299,12 @@ def test_the_taint_is_set_where_a_node_is_closed_and_taken_away_where_it_is_open
         kept.cluster.objects["/api/v1/nodes/n1"]["spec"] = {"taints": [contract.HOLD_TAINT]}
         kept.look()
         assert kept.cluster.taints("n1") == [], "an open node has none, whoever left it"
+        kept.cluster.node("n3", ready=False)
+        kept.look()
+        assert kept.cluster.taints("n3") == [contract.HOLD_TAINT]
+        kept.begin_anew(hold="label")
+        kept.look()
+        assert (kept.label("n3"), kept.cluster.taints("n3")) == (None, []), "the hold is the label alone now"
     finally:
         kept.cluster.close()
 
@@ -751,6 +757,43 @@ def test_a_leader_that_lost_its_lease_writes_nothing_more(kept: Kept, monkeypatc
     assert kept.label("n1") == "pass"
 
 
+def test_the_lease_is_looked_at_before_each_write_to_a_node(kept: Kept) -> None:
+    """A look may take longer than the lease lasts: who lost it in the middle of one writes nothing more."""
+    now = [0.0]
+    lease = lease_of(kept, "a", lambda: now[0])
+    kept.controller.api.before_write = lease.check_write
+    closed: list[str] = []
+
+    def slow(cluster: Cluster, at: str) -> None:
+        if at.startswith("/api/v1/nodes/") and not closed:
+            closed.append(at)
+            now[0] += DURATION_SECONDS + 1
+            cluster.objects[LEASE]["spec"] = {"holderIdentity": "b", "leaseDurationSeconds": DURATION_SECONDS}
+
+    kept.cluster.at_patch = slow
+    kept.status("n0", ready=False)
+    kept.status("n1", ready=False)
+    with pytest.raises(StartAnewError, match="/api/v1/nodes/n1 was not written"):
+        keep(kept.controller, lease, kept.metrics, poll_s=0.0, rounds=1)
+    assert [kept.label(name) for name in ("n0", "n1")] == [None, "pass"]
+
+
+def test_a_long_look_renews_the_lease(kept: Kept) -> None:
+    now = [0.0]
+    lease = lease_of(kept, "a", lambda: now[0])
+    kept.controller.api.before_write = lease.check_write
+
+    def slow(_: Cluster, at: str) -> None:
+        now[0] += DURATION_SECONDS / 2 if at.startswith("/api/v1/nodes/") else 0
+
+    kept.cluster.at_patch = slow
+    kept.status("n0", ready=False)
+    kept.status("n1", ready=False)
+    keep(kept.controller, lease, kept.metrics, poll_s=0.0, rounds=1)
+    assert [kept.label(name) for name in ("n0", "n1")] == [None, None]
+    assert len(kept.cluster.asked("PATCH", "/leases/")) >= 1
+
+
 def test_new_programs_are_started_when_nothing_is_measured(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     kept.kubelets.hold = True
     kept.cluster.node("n2", boot_id="boot-3")
@@ -884,6 +927,31 @@ def test_a_late_node_is_opened_alone_and_its_annotation_says_so(sheet: Sheet, la
             assert (record["busbw_gbytes_per_s"], record["floor_busbw_gbytes_per_s"]) == (0.361, 0.324)
         assert any("measured alone: no idle partner is there" in text for text in kept.said())
         assert 'kind="node",outcome="' + label in kept.metrics.text()
+    finally:
+        kept.cluster.close()
+
+
+@pytest.mark.parametrize(("slow_with", "label"), [("", "pass"), ("n2", "fail")])
+def test_a_node_that_was_opened_alone_is_measured_when_a_partner_is_free(slow_with: str, label: str) -> None:
+    kept = Kept(ALONE)
+    try:
+        kept.kubelets.inside = FAST
+        busy(kept, "n0", "n1")
+        kept.cluster.node("n2", boot_id="boot-3")
+        kept.until(lambda: kept.label("n2") == "pass")
+        kept.kubelets.inside, kept.kubelets.slow_with = None, slow_with
+        for name in ("n0", "n1"):
+            kept.cluster.objects.pop(f"/api/v1/namespaces/jobs/pods/job-{name}")
+        kept.until(lambda: "partner" in json.loads(kept.note("n2")[contract.ANNOTATION_VALIDATION]))
+        assert kept.kubelets.ran == [("n2",), ("n2", "n0"), *([("n2", "n1")] if slow_with else [])]
+        assert kept.label("n2") == label
+        record = json.loads(kept.note("n2")[contract.ANNOTATION_VALIDATION])
+        assert contract.RESTS_ON not in record
+        if slow_with:
+            assert any(text.startswith("closed to new jobs: opened alone, and then failed with n0") for text in kept.said())
+        ran = list(kept.kubelets.ran)
+        kept.look(3)
+        assert kept.kubelets.ran == ran, "that was all"
     finally:
         kept.cluster.close()
 

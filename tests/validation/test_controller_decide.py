@@ -18,6 +18,7 @@ from gpufabric.validation.controller_decide import (
     Pend,
     Reserve,
     Restore,
+    Unlock,
     Wanted,
     decide,
 )
@@ -189,6 +190,7 @@ RECORDS = st.builds(
     boot_id=BOOTS,
     fingerprint=st.sampled_from(["f1", "f0"]),
     at=st.sampled_from([0.0, NOW - RETRY_SECONDS, NOW - 1, NOW + 1]),
+    alone=st.booleans(),
 )
 WHYS = [words.WHY_NOT_READY, words.WHY_PENDING, words.WHY_UNPROVEN, words.WHY_RESERVED, words.WHY_BUSY, ""]
 HOLDS = st.builds(Hold, why=st.sampled_from(WHYS), boot_id=BOOTS)
@@ -245,8 +247,9 @@ def test_what_holds_in_any_situation(states: list[State], nodes: int) -> None:
         else:
             assert partner.label == "pass"
             assert partner.proven
+            assert not partner.alone
             (late,) = [name for name in run.nodes if name != run.partner]
-            assert by_name[late].label != "pass"
+            assert by_name[late].label != "pass" or by_name[late].alone
     for action in actions:
         if isinstance(action, Restore):
             state = by_name[action.node]
@@ -286,6 +289,8 @@ def after(state: State, actions: list[Action]) -> State:
                 state = replace(state, hold=None, tainted=False)
             case Lock(state.name):
                 state = replace(state, tainted=True)
+            case Unlock(state.name):
+                state = replace(state, tainted=False)
             case Pend(state.name, reason, why):
                 state = replace(state, hold=Hold(why, state.boot_id, reason))
             case Measure(names, _) if state.name in names:
@@ -316,6 +321,24 @@ def test_a_node_that_was_opened_alone_is_no_partner() -> None:
     states = [good("a", busy=True), good("b", record=BY_ITSELF), new("c")]
     assert decide(states, NOW, TWO) == [Pend("c", NO_PARTNER), Reserve(1, but=("b",))]
     assert decide(states, NOW, ALONE) == [Measure(("c",), alone=True)]
+
+
+def test_a_node_that_was_opened_alone_is_measured_once_a_partner_is_free() -> None:
+    lone = good("b", record=BY_ITSELF)
+    assert decide([good("a", busy=True), lone], NOW, ALONE) == []
+    assert decide([good("a"), lone], NOW, ALONE) == [pair("b", "a")]
+    assert decide([good("a"), lone], NOW, TWO) == [pair("b", "a")], "also where the wish was taken back"
+    assert decide([good("a"), replace(lone, busy=True)], NOW, ALONE) == [], "nobody is disturbed"
+    assert decide([good("a"), lone, new("c")], NOW, ALONE) == [pair("c", "a")], "closed ones first"
+    assert decide([good("a"), good("d", record=BY_ITSELF), lone], NOW, ALONE) == [pair("b", "a")]
+
+
+def test_a_closed_node_keeps_no_taint_where_the_hold_is_the_label() -> None:
+    failed = replace(PASSED, outcome="fail")
+    closed = good("b", label="fail", record=failed, tainted=True)
+    assert decide([good("a"), closed], NOW, TWO) == [Unlock("b")]
+    assert decide([good("a"), closed], NOW, replace(TWO, taint=True)) == []
+    assert decide([good("a"), good("b", label="", hold=RESERVED, running=True, tainted=True)], NOW, TWO) == []
 
 
 def test_a_pair_with_a_reserved_partner_takes_one_place_not_two() -> None:

@@ -12,6 +12,7 @@ from gpufabric.plan.names import GateNames
 from gpufabric.validation import contract, controller_contract
 
 _PORT = "metrics"
+_MOVES_AFTER_S = 20  # ours: as long as the Lease; the default of 300 s would leave late nodes closed for so long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,7 @@ def _deployment_spec(gate: GatePlan) -> dict[str, Any]:
             "spec": {
                 **{key: value for key, value in coordinator.items() if key != "restartPolicy"},
                 "serviceAccountName": names.controller,
+                "tolerations": [_for_a_moment(condition) for condition in ("not-ready", "unreachable")],
                 "containers": [
                     {
                         **container,
@@ -85,6 +87,12 @@ def _deployment_spec(gate: GatePlan) -> dict[str, Any]:
             },
         },
     }
+
+
+def _for_a_moment(condition: str) -> dict[str, Any]:
+    """A toleration that Kubernetes would else add with 300 s: how long the pod stays on a node that has died."""
+    key = f"node.kubernetes.io/{condition}"
+    return {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _MOVES_AFTER_S}
 
 
 def _of_the_pod(name: str, field: str) -> dict[str, Any]:

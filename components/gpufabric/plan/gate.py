@@ -221,9 +221,13 @@ def _coordinator_job_spec(parts: GateParts, names: GateNames, deadlines: Deadlin
         "completions": 1,
         "backoffLimit": 0,
         "activeDeadlineSeconds": deadlines.coordinator_s,
-        # A drained system node is no verdict on the fabric: the coordinator starts again elsewhere and clears what it left.
+        # A system node that is drained or dies is no verdict on the fabric: the coordinator starts again, clears what it left,
+        # and gives up by itself where that happens too often (validation.restarts).
         "podFailurePolicy": {
-            "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+            "rules": [
+                {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+                {"action": "Ignore", "onExitCodes": _killed()},
+            ]
         },
         "template": {
             "metadata": {"labels": coordinator_labels(names)},
@@ -250,6 +254,10 @@ def _coordinator_job_spec(parts: GateParts, names: GateNames, deadlines: Deadlin
             },
         },
     }
+
+
+def _killed() -> dict[str, Any]:
+    return {"containerName": contract.CONTAINER_COORDINATOR, "operator": "In", "values": list(contract.KILLED_CODES)}
 
 
 def _outside_groups(selectors: Sequence[Mapping[str, str]]) -> dict[str, Any]:

@@ -65,7 +65,10 @@ class Api:
 
     `timeout_s` is per attempt. Reads, patches and deletes are tried up to five times on connection errors, 429 and 5xx; a
     create only on 429, because it may have happened. Proxies of the environment are used only if `use_proxies`.
+    `before_write` is asked before each try of a request that changes something, with its path; what it raises ends the request.
     """
+
+    before_write: Callable[[str], None]
 
     def __init__(
         self,
@@ -78,6 +81,7 @@ class Api:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.server, self.headers, self.timeout_s, self.sleep = server.rstrip("/"), headers, timeout_s, sleep
+        self.before_write = lambda _: None
         handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
         if not use_proxies:
             handlers.append(urllib.request.ProxyHandler({}))
@@ -200,6 +204,8 @@ class Api:
         data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
         pause = _FIRST_PAUSE_SECONDS
         for attempt in range(1, _ATTEMPTS + 1):
+            if method != "GET":
+                self.before_write(at)
             failure, wait = self._attempt(method, url, data, content_type, self.timeout_s)
             if isinstance(failure, bytes):
                 return failure

@@ -48,6 +48,9 @@ OUTPUT_KEY: Final = "output.txt"
 OUTCOMES: Final = ("pass", "fail", "unknown", "pending", "deferred")
 EXIT_CODES: Final[Mapping[str, int]] = {"pass": 0, "pending": 0, "deferred": 0, "fail": 2, "unknown": 3}
 """The coordinator's exit code for each outcome; a non-zero code makes `pulumi up` fail."""
+KILLED_CODES: Final = (137, 255)
+"""Exit codes of a container that was killed, or that nobody saw end because its node died: 137 by the kubelet's word
+(ContainerStatusUnknown), 255 by containerd's."""
 TERMINATION_MESSAGE_BYTES: Final = 4096
 """The kubelet keeps this much of a termination message (Kubernetes documentation, Determine the Reason for Pod Failure)."""
 OUTPUT_TAIL_BYTES: Final = 64 * 1024

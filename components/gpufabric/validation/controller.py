@@ -31,11 +31,12 @@ from gpufabric.validation.controller_decide import (
     Pend,
     Reserve,
     Restore,
+    Unlock,
     Wanted,
     decide,
-    needs_validation,
+    needs_partner,
 )
-from gpufabric.validation.controller_lease import DURATION_SECONDS, Lease
+from gpufabric.validation.controller_lease import DURATION_SECONDS, Lease, LostLeadError
 from gpufabric.validation.controller_marks import Marks
 from gpufabric.validation.controller_metrics import Metrics, serve
 from gpufabric.validation.controller_reserve import Reservations
@@ -102,7 +103,7 @@ class Controller:
             return
         self.reservations.look()
         states = self._states(raw, set())
-        if any(needs_validation(each, time.time()) for each in states):
+        if any(needs_partner(each, time.time()) for each in states):
             placed = set(self.reservations.placed)  # a moment ago they were busy, as far as is remembered
             states = self._states(raw, (self._busy() - placed) | (self._busy_now(sorted(placed)) if placed else set()))
         actions = decide(states, time.time(), self.wanted)
@@ -144,6 +145,8 @@ class Controller:
                 self.marks.pend(raw[node], why, reason)
             case Lock(node):
                 self.marks.lock(raw[node])
+            case Unlock(node):
+                self.marks.unlock(raw[node])
             case Clear(node):
                 self.marks.clear(raw[node])
             case Measure(names, partner):
@@ -213,8 +216,9 @@ def keep(
 ) -> None:
     """Lead, look, sleep; `rounds` ends it after some (tests).
 
-    Raises StartAnewError when the lease is lost after it was held: somebody else may lead by now, nothing may be written. And
-    when `changed` says that plan or programs are not those that this process read, once no measurement is under way.
+    Raises StartAnewError when the lease is lost after it was held, also in the middle of a look: somebody else may lead by now,
+    no node may be written. And when `changed` says that plan or programs are not those that this process read, once no
+    measurement is under way.
     """
     led, left = False, rounds
     while left is None or left > 0:
@@ -225,6 +229,8 @@ def keep(
                     controller.clean()
                     led = True
                 controller.look()
+            except LostLeadError as error:
+                raise StartAnewError(str(error)) from None
             except (ApiError, Undecided) as error:
                 print(f"this look failed: {error}", flush=True)
                 metrics.look(None, len(controller.runs))  # the loop lives; a restart would not help
@@ -265,6 +271,7 @@ def main(environment: Mapping[str, str]) -> int:
     priority_class = environment.get(words.ENV_PRIORITY_CLASS, "")
     controller = Controller(api, gate, name, owner, pace=Pace(), metrics=metrics, priority_class=priority_class)
     lease = Lease(api, gate.namespace, name, holder=pod, owner=reference, clock=time.monotonic)
+    api.before_write = lease.check_write
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise Stopped

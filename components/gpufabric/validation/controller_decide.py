@@ -69,6 +69,13 @@ class Lock:
 
 
 @dataclass(frozen=True)
+class Unlock:
+    """Take the taint off a closed node: the hold was `taint` and is `label` now."""
+
+    node: str
+
+
+@dataclass(frozen=True)
 class Clear:
     """The node is open: take away what was said while it was not."""
 
@@ -98,7 +105,7 @@ class Reserve:
     but: tuple[str, ...] = ()
 
 
-Action = Close | Restore | Pend | Lock | Clear | Measure | Reserve
+Action = Close | Restore | Pend | Lock | Unlock | Clear | Measure | Reserve
 
 
 def decide(states: Sequence[State], now: float, wanted: Wanted) -> list[Action]:
@@ -126,6 +133,11 @@ def needs_validation(state: State, now: float) -> bool:
     return True
 
 
+def needs_partner(state: State, now: float) -> bool:
+    """It is to be measured with a known-good node: closed, or opened alone, so that its link is not known to be good."""
+    return needs_validation(state, now) or _open_alone(state)
+
+
 def _close_or_open(state: State, wanted: Wanted) -> Action | None:
     if state.label == "pass":
         if not state.ready:
@@ -136,7 +148,9 @@ def _close_or_open(state: State, wanted: Wanted) -> Action | None:
     held = state.hold is not None and state.hold.why in _UNTESTED and state.hold.boot_id == state.boot_id
     if not state.label and held and state.ready and not state.running and state.proven and _still_stands(state, wanted):
         return Restore(state.name)
-    return Lock(state.name) if wanted.taint and not state.tainted else None
+    if wanted.taint:
+        return None if state.tainted else Lock(state.name)
+    return Unlock(state.name) if state.tainted and not state.running else None  # while it runs it may be reserved
 
 
 def _unproven(state: State) -> str:
@@ -161,19 +175,33 @@ def _known_good(state: State) -> bool:
     return state.label == "pass" and state.ready and state.proven
 
 
+def _open_alone(state: State) -> bool:
+    return _known_good(state) and state.alone
+
+
+def _free(state: State) -> bool:
+    return not (state.why_not or state.busy or state.running)
+
+
+def _is_partner(state: State) -> bool:
+    """Of a node in a run: it is the known-good one of the pair."""
+    return _reserved(state) or (state.label == "pass" and not state.alone)
+
+
 def _measure(members: Sequence[State], needy: Sequence[State], wanted: Wanted) -> Iterator[Action]:
-    if not needy:
+    lone = sorted((state for state in members if _open_alone(state) and _free(state)), key=lambda state: state.name)
+    if not needy and not lone:
         return
     good = [state for state in members if _known_good(state) and not state.alone]
     if not good and not any(state.label == "pass" for state in members):
         yield from _whole_group(members, needy, wanted)
         return
     free = sorted(
-        (state for state in good if not (state.why_not or state.busy or state.running)),
+        (state for state in good if _free(state)),
         key=lambda state: (not state.reserved, state.failed_pairs, state.name),
     )
-    room = MOST_RUNS - sum(state.running and state.label != "pass" and not _reserved(state) for state in members)
-    alone = 0
+    room = MOST_RUNS - sum(state.running and not _is_partner(state) for state in members)
+    waiting = 0
     for state in sorted(needy, key=lambda each: each.name):
         partner = _partner(state, free, good) if room > 0 else None
         if state.why_not or state.busy:
@@ -188,12 +216,14 @@ def _measure(members: Sequence[State], needy: Sequence[State], wanted: Wanted) -
             room -= 1
             yield Measure((state.name,), alone=True)
         else:
-            alone += 1
+            waiting += 1
             yield from _pend(
                 state, "no idle node that is known good is there to measure it with; the next one that is free is used"
             )
+    for state, partner in zip(lone[: max(room, 0)], free, strict=False):  # opened by itself; now somebody is free
+        yield Measure((state.name, partner.name), partner.name)
     to_come = sum(state.busy and not state.why_not and not state.running for state in good)
-    if (count := min(alone, to_come, room)) > 0:
+    if (count := min(waiting, to_come, room)) > 0:
         yield Reserve(count, tuple(state.name for state in members if state.label == "pass" and state not in good))
 
 

@@ -7,7 +7,13 @@ from typing import Any, Final
 from gpufabric.validation.api import Api, ApiError, Json, path
 
 DURATION_SECONDS: Final = 20
+_RENEW_SECONDS: Final = DURATION_SECONDS / 3
+_NODES: Final = path("nodes")
 _FORMAT: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+class LostLeadError(Exception):
+    """Somebody else may lead by now: nothing may be written to a node."""
 
 
 class Lease:
@@ -37,7 +43,18 @@ class Lease:
 
     def valid(self) -> bool:
         """Whether it was renewed recently enough that nobody else can hold it."""
-        return self.renewed_at is not None and self.clock() - self.renewed_at < DURATION_SECONDS * 2 / 3
+        return self._younger_than(DURATION_SECONDS * 2 / 3)
+
+    def _younger_than(self, seconds: float) -> bool:
+        return self.renewed_at is not None and self.clock() - self.renewed_at < seconds
+
+    def check_write(self, at: str) -> None:
+        """For `Api.before_write`: a request to a node goes out only while this candidate leads. Raises LostLeadError.
+
+        A look may take longer than the lease lasts (many nodes, a slow API server), and so may the tries of one request.
+        """
+        if at.startswith(f"{_NODES}/") and not (self._younger_than(_RENEW_SECONDS) or self.hold()):
+            raise LostLeadError(f"the lease {self.name} is not held any more: {at} was not written")
 
     def release(self) -> None:
         """Let the next one lead at once."""

@@ -53,6 +53,10 @@ class Marks:
         """Taint a closed node that joined without the taint, or lost it."""
         self._lock(node, wanted=True)
 
+    def unlock(self, node: Json) -> None:
+        """Take the taint off a node that stays closed: the hold is the label alone."""
+        self._lock(node, wanted=False)
+
     def verdict(self, node: Json, outcome: str, record: Mapping[str, Any], text: str) -> None:
         """Label and record, for the boot that was measured."""
         note = json.dumps(record, separators=(",", ":"))

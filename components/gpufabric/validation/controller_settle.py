@@ -83,6 +83,8 @@ def _settle_pair(
         text = f"a pair with {node} failed: {found.reason}; this node stays open, it passed before"
         marks.failed_pair(raw[partner], state.failed_pairs(raw[partner]), entry, text)
     if found.outcome == "fail" and found.by_a_node and doubt is None and _another(raw, {node, partner}):
+        if state.of(raw[node], {}, {}).label == "pass":  # it was opened alone; in doubt it is closed, as a late node is
+            marks.close(raw[node], words.WHY_UNPROVEN, f"opened alone, and then failed with {partner}")
         doubts[node] = Doubt(record["boot_id"], partner, found.reason)
         marks.tell(raw[node], f"failed with {partner}: {found.reason}; another partner decides", warning=True)
         return found.outcome

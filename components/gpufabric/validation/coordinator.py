@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from gpufabric.validation import clock, contract, ending, idle, leftovers, nodes, report
+from gpufabric.validation import clock, contract, ending, idle, leftovers, nodes, report, restarts
 from gpufabric.validation.api import Api, ApiError, path
 from gpufabric.validation.ending import Ending, Stopped, Undecided
 from gpufabric.validation.group_run import GroupRun
@@ -52,6 +52,7 @@ class Coordinator:
     def _measure(self) -> Ending:
         job = self.api.get(path("jobs", self.gate.names.coordinator_job, namespace=self.gate.namespace, group="batch"))
         say = report.Events(self.api, self.gate.namespace, job).say
+        restarts.check(self.api, self.gate, say)
         remove_predecessors(self.api, self.gate, say, poll_s=self.pace.poll, patience_s=self.pace.removal)
         group = self.group = self._take(say)
         say(f"validating {listed(group.names)}: closed to jobs until it passes")
