@@ -34,6 +34,7 @@ def test_eight_gpus_are_held_to_the_tables_row_of_one_node() -> None:
     assert stage(H100) == (8, 8 << 30, 324)
     assert env(H100)[contract.ENV_INSIDE] == "all_reduce_perf -b 8589934592 -e 8589934592 -f 2 -g 1 -c 1 -n 10 -w 3"
     assert env(H100)[contract.ENV_INSIDE_RANKS] == "8"
+    assert env(H100)[contract.ENV_LOAD] == "1", "the GPUs are read while they work"
     assert env(H100)[contract.ENV_INSIDE_SECONDS] == env(H100, "judge")[contract.ENV_INSIDE_SECONDS] == "120"
 
 
@@ -66,6 +67,7 @@ def test_between_cpus_two_processes_and_right_sums_are_enough() -> None:
     for spec in (CPU, GLOO, gpus_aside, changed(gpus_aside, group__accelerators="H100:1")):
         assert stage(spec) == (2, 1 << 20, None)
         assert env(spec)[contract.ENV_INSIDE].endswith("-b 1024 -e 1048576 -f 32 --seconds-per-size 0.05 -n 5 -w 1")
+        assert contract.ENV_LOAD not in env(spec), "no GPU works there"
 
 
 def test_torch_on_gpus_is_held_to_the_baseline_and_shows_its_transport() -> None:

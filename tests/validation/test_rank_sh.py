@@ -60,7 +60,7 @@ class Pod:
         text = SCRIPT.read_text().replace(":/usr/local/sbin:/usr/sbin:/sbin", "")
         assert text != SCRIPT.read_text()
         (root / "rank.sh").write_text(text)
-        for part in ("rank_ssh.sh", "rank_torch.sh"):
+        for part in ("rank_ssh.sh", "rank_torch.sh", "gpus.sh", "load.sh"):
             shutil.copy(FOLDER / part, root)
         self.process: subprocess.Popen[str] | None = None
 

@@ -213,6 +213,7 @@ def _of_ranks(parts: GateParts) -> dict[str, str]:
         out["NCCL_DEBUG"] = "INFO"  # prints the transport that was used; jobs need not
     if parts.inside:
         out |= {contract.ENV_INSIDE: parts.inside.command, contract.ENV_INSIDE_RANKS: str(parts.inside.wish.ranks)}
+        out |= {contract.ENV_LOAD: "1"} if parts.inside.wish.on_gpus else {}
     return out
 
 

@@ -59,6 +59,7 @@ def plan_inside(
         what=f"{ranks} GPUs of one node",
         floor_busbw_gbytes_per_s=floor,
         floor_source=source,
+        on_gpus=True,
     )
     return InsideRun(program(benchmark, found, iterations=10, warmup=3, budget_s=2), found)
 

@@ -5,28 +5,27 @@ node out, since the network run is still to come, but it is counted and said, an
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from gpufabric.validation import contract, health_gpu, health_host, health_readings
+from gpufabric.validation import contract, health_gpu, health_host, health_load, health_readings, health_values
 from gpufabric.validation.health_readings import Readings
-from gpufabric.validation.health_report import Finding, Report
-from gpufabric.validation.health_wish import NOT_CHECKED, Health
+from gpufabric.validation.health_report import Report
+from gpufabric.validation.health_wish import Health
 from gpufabric.validation.measurement import Measurement
 
-Check = Callable[[Health, Readings], Finding | None]
-CHECKS: Final[Mapping[str, Check]] = {
+CHECKS: Final[Mapping[str, health_values.Check]] = {
     "gpu_driver": health_gpu.driver,
     "gpu_count": health_gpu.count,
     "nvlink": health_gpu.nvlink,
     "ecc": health_gpu.ecc,
     "rows_pending": health_gpu.rows_pending,
     "rows_failure": health_gpu.rows_failure,
-    "throttle": health_gpu.throttle,
+    "throttle": health_load.idle_throttle,
     "recovery": health_gpu.recovery,
     "xid": health_gpu.xid,
-    "pcie": health_gpu.pcie,
+    "pcie": health_load.idle_pcie,
     "persistence": health_gpu.persistence,
     "dcgm": health_gpu.dcgm,
     "hca_count": health_host.hca_count,
@@ -44,17 +43,7 @@ _PATIENCE_SECONDS: Final = 75.0
 
 def examine(wish: Health, readings: Readings) -> Report:
     """Hold a node's readings against the wish. Never raises, whatever the texts."""
-    passed, findings = [], []
-    for name in wish.wanted:
-        try:
-            found = CHECKS[name](wish, readings)
-        except Exception as error:  # noqa: BLE001  # a mistake here must neither pass a node nor end the gate
-            found = Finding(name, NOT_CHECKED, f"mistake in gpufabric, please report it: {error!r}", "")
-        if found is None:
-            passed.append(name)
-        else:
-            findings.append(found)
-    return Report(tuple(passed), tuple(findings))
+    return health_values.examine({name: CHECKS[name] for name in wish.wanted}, wish, readings)
 
 
 class Watch:

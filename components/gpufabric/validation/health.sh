@@ -11,6 +11,8 @@ out=${GATE_ROOT:-/gate}/shared/health
 limit=${GATE_HEALTH_SECONDS:-60}
 prefix=${GATE_HEALTH_PREFIX:-}
 readings=
+# shellcheck source=/dev/null
+. "${0%/*}/gpus.sh"
 
 pause() { # a fraction where sleep can (GNU, busybox); POSIX knows whole seconds only
   sleep 0.1 2>/dev/null || sleep 1
@@ -27,19 +29,6 @@ read_() { # read_ NAME COMMAND...: in the background
     echo "$code" >"$out/$reading.part" && mv "$out/$reading.part" "$out/$reading.code"
   ) &
   eval "pid_$reading=$!"
-}
-
-gpu_query() { # gpu_query FIELDS
-  nvidia-smi --query-gpu="$1" --format=csv
-}
-
-throttle() { # drivers before 535 know the older names only
-  names=
-  for reason in hw_slowdown hw_thermal_slowdown hw_power_brake_slowdown sw_thermal_slowdown; do
-    names="$names,clocks_event_reasons.$reason"
-  done
-  gpu_query "index$names" && return
-  gpu_query "index$(echo "$names" | sed 's/clocks_event/clocks_throttle/g')"
 }
 
 kernel_xids() { # the XID lines of the kernel's log, then how many lines it has
@@ -86,10 +75,10 @@ memlock() {
 
 mkdir -p "$out" || exit 1
 : >"$out/begun"
-read_ gpus gpu_query index,uuid,name,persistence_mode,pcie.link.gen.current,pcie.link.gen.max,pcie.link.width.current,pcie.link.width.max
+read_ gpus gpu_identity
 read_ ecc gpu_query index,ecc.errors.uncorrected.volatile.total
 read_ rows nvidia-smi --query-remapped-rows=gpu_uuid,remapped_rows.pending,remapped_rows.failure --format=csv
-read_ throttle throttle
+read_ throttle gpu_throttle
 read_ recovery gpu_query index,gpu_recovery_action
 read_ nvlink nvidia-smi nvlink -s
 read_ dcgm dcgmi diag -r 1 -j

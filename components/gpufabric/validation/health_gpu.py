@@ -5,19 +5,14 @@ ERR! for what it could not ask.
 """
 
 import re
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from gpufabric.validation import health_readings
 from gpufabric.validation.health_readings import Readings
 from gpufabric.validation.health_report import Finding
+from gpufabric.validation.health_values import IDENTITY, per_gpu
 from gpufabric.validation.health_wish import FATAL, NOT_CHECKED, WARNING, Health
 
-_IDENTITY: Final = (
-    *("index", "uuid", "name", "persistence_mode", "pcie.link.gen.current", "pcie.link.gen.max"),
-    *("pcie.link.width.current", "pcie.link.width.max"),
-)
-_REASONS: Final = ("hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown")
 _QUERIES: Final = ("gpus", "ecc", "rows", "throttle", "nvlink")
 _NO_DEVICES: Final = re.compile(r"No devices were found", re.IGNORECASE)
 _BROKEN: Final = re.compile(
@@ -39,7 +34,7 @@ def driver(wish: Health, readings: Readings) -> Finding | None:
     for name in _QUERIES:
         if found := _line(_ERROR, readings[name].text):
             return Finding("gpu_driver", WARNING, f"{name}: {found}", wanted)
-    if not health_readings.columns(readings["gpus"].text, _IDENTITY) or readings["gpus"].code != 0:
+    if not health_readings.columns(readings["gpus"].text, IDENTITY) or readings["gpus"].code != 0:
         return Finding("gpu_driver", NOT_CHECKED, readings["gpus"].unread, wanted)
     return None
 
@@ -48,7 +43,7 @@ def count(wish: Health, readings: Readings) -> Finding | None:
     """As many GPUs as the pod asks for; without nvidia-smi their device files are counted."""
     wanted = f"{wish.gpus}"
     text = readings["gpus"].text
-    rows = health_readings.columns(text, _IDENTITY)
+    rows = health_readings.columns(text, IDENTITY)
     seen, how = len({cells[0] for cells in rows.values()}), "GPUs answer nvidia-smi"
     if not rows and not _NO_DEVICES.search(text):
         files = health_readings.listed(readings["gpu_devices"].text, "end of devices")
@@ -79,7 +74,7 @@ def nvlink(wish: Health, readings: Readings) -> Finding | None:
             return number >= known and "inactive" not in text
         return None if number == 0 else "inactive" not in text
 
-    found = _per_gpu(wish, readings, "nvlink", reading="nvlink", values=values, good=good, wanted=wanted)
+    found = per_gpu(wish, readings, "nvlink", reading="nvlink", values=values, good=good, wanted=wanted)
     if found is not None and found.severity == wish.rule("nvlink").severity and not known:
         return Finding("nvlink", WARNING, found.measured, wanted)
     return found
@@ -94,7 +89,7 @@ def ecc(wish: Health, readings: Readings) -> Finding | None:
         number = health_readings.whole(text)
         return None if number is None else number <= wish.ecc_most_errors
 
-    return _per_gpu(wish, readings, "ecc", reading="ecc", values=values, good=good, wanted=wanted)
+    return per_gpu(wish, readings, "ecc", reading="ecc", values=values, good=good, wanted=wanted)
 
 
 def rows_pending(wish: Health, readings: Readings) -> Finding | None:
@@ -109,30 +104,10 @@ def rows_failure(wish: Health, readings: Readings) -> Finding | None:
 
 def _remapped(wish: Health, readings: Readings, check: str, place: int, wanted: str) -> Finding | None:
     values = _column(readings, "rows", (_KEY_OF_ROWS, "remapped_rows.pending", "remapped_rows.failure"), place)
-    uuids = {cells[0]: gpu for gpu, cells in health_readings.columns(readings["gpus"].text, _IDENTITY).items()}
+    uuids = {cells[0]: gpu for gpu, cells in health_readings.columns(readings["gpus"].text, IDENTITY).items()}
     named = {uuids.get(uuid, uuid): text for uuid, text in values.items()}
-    return _per_gpu(
+    return per_gpu(
         wish, readings, check, reading="rows", values=named, good={"no": True, "yes": False}.get, wanted=wanted, lower=True
-    )
-
-
-def throttle(wish: Health, readings: Readings) -> Finding | None:
-    """Reasons that mean a defect: heat, the power brake. A power cap under load is normal and not asked for."""
-    text = readings["throttle"].text
-    rows: dict[str, list[str]] = {}
-    for prefix in ("clocks_event_reasons", "clocks_throttle_reasons"):
-        rows = rows or health_readings.columns(text, ("index", *(f"{prefix}.{reason}" for reason in _REASONS)))
-    values = {}
-    for gpu, cells in rows.items():
-        active = [reason for reason, cell in zip(_REASONS, cells, strict=True) if cell.lower() == "active"]
-        odd = [cell for cell in cells if cell.lower() not in ("active", "not active")]
-        values[gpu] = ", ".join(active or odd[:1]) or "none"
-
-    def good(said: str) -> bool | None:
-        return True if said == "none" else False if said.split(", ", maxsplit=1)[0] in _REASONS else None
-
-    return _per_gpu(
-        wish, readings, "throttle", reading="throttle", values=values, good=good, wanted="no slowdown by heat or power brake"
     )
 
 
@@ -144,32 +119,16 @@ def recovery(wish: Health, readings: Readings) -> Finding | None:
     def good(text: str) -> bool | None:
         return True if text == "none" else False if any(word in text for word in asks) else None
 
-    return _per_gpu(
+    return per_gpu(
         wish, readings, "recovery", reading="recovery", values=values, good=good, wanted="no recovery is asked for", lower=True
-    )
-
-
-def pcie(wish: Health, readings: Readings) -> Finding | None:
-    """Generation and width. An idle GPU lowers its link, so less than the most proves nothing here."""
-    values = {}
-    for gpu, (*_, gen, gen_most, width, width_most) in health_readings.columns(readings["gpus"].text, _IDENTITY).items():
-        numbers = [health_readings.whole(cell) for cell in (gen, gen_most, width, width_most)]
-        full = None not in numbers and numbers[0] == numbers[1] and numbers[2] == numbers[3] and 0 not in numbers
-        values[gpu] = "full" if full else f"gen {gen} of {gen_most}, width {width} of {width_most}, not judged when idle"
-
-    def good(text: str) -> bool | None:
-        return True if text == "full" else None
-
-    return _per_gpu(
-        wish, readings, "pcie", reading="gpus", values=values, good=good, wanted="full generation and width under load"
     )
 
 
 def persistence(wish: Health, readings: Readings) -> Finding | None:
     """Persistence mode: without it the driver unloads when idle, and every start takes seconds."""
-    values = {gpu: cells[2] for gpu, cells in health_readings.columns(readings["gpus"].text, _IDENTITY).items()}
+    values = {gpu: cells[2] for gpu, cells in health_readings.columns(readings["gpus"].text, IDENTITY).items()}
     known = {"enabled": True, "disabled": False}.get
-    return _per_gpu(wish, readings, "persistence", reading="gpus", values=values, good=known, wanted="enabled", lower=True)
+    return per_gpu(wish, readings, "persistence", reading="gpus", values=values, good=known, wanted="enabled", lower=True)
 
 
 def xid(wish: Health, readings: Readings) -> Finding | None:
@@ -215,39 +174,6 @@ def dcgm(wish: Health, readings: Readings) -> Finding | None:
 
 def _column(readings: Readings, name: str, names: tuple[str, ...], place: int) -> dict[str, str]:
     return {key: cells[place] for key, cells in health_readings.columns(readings[name].text, names).items()}
-
-
-def _per_gpu(
-    wish: Health,
-    readings: Readings,
-    check: str,
-    *,
-    reading: str,
-    values: Mapping[str, str],
-    good: Callable[[str], bool | None],
-    wanted: str,
-    lower: bool = False,
-) -> Finding | None:
-    """Every GPU's value: one bad is bad, one that is missing or cannot be read keeps the rest from passing."""
-    judged = {gpu: good(text.lower() if lower else text) for gpu, text in values.items()}
-    bad = [gpu for gpu, result in judged.items() if result is False]
-    if bad:
-        return Finding(check, wish.rule(check).severity, _grouped({gpu: values[gpu] for gpu in bad}), wanted)
-    unread = {gpu: values[gpu] for gpu, result in judged.items() if result is None}
-    if unread:
-        return Finding(check, NOT_CHECKED, _grouped(unread), wanted)
-    if len(values) < wish.gpus or readings[reading].code != 0:
-        why = f"{len(values)} of {wish.gpus} GPUs read" if 0 < len(values) < wish.gpus else readings[reading].unread
-        return Finding(check, NOT_CHECKED, why, wanted)
-    return None
-
-
-def _grouped(values: Mapping[str, str]) -> str:
-    """`GPU 0, 1: [N/A]; GPU 3: 2`."""
-    by_text: dict[str, list[str]] = {}
-    for gpu, text in values.items():
-        by_text.setdefault(text, []).append(gpu)
-    return "; ".join(f"GPU {', '.join(gpus)}: {text or 'no value'}" for text, gpus in by_text.items())
 
 
 def _line(pattern: re.Pattern[str], text: str) -> str:

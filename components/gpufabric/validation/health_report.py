@@ -34,6 +34,17 @@ class Report:
         """The findings of one severity."""
         return tuple(each for each in self.findings if each.severity == severity)
 
+    def with_later(self, later: "Report") -> "Report":
+        """The same node, looked at again: what was said then counts. What could not be read does not lift what was found."""
+        bad = {each.check for each in self.findings if each.severity in (FATAL, WARNING)}
+        found = [each for each in later.findings if each.severity != NOT_CHECKED or each.check not in bad]
+        again = {*later.passed, *(each.check for each in found)}
+        return Report(
+            (*(name for name in self.passed if name not in again), *later.passed),
+            (*(each for each in self.findings if each.check not in again), *found),
+            self.dropped + later.dropped,
+        )
+
     @property
     def fatal(self) -> tuple[Finding, ...]:
         return self.of(FATAL)

@@ -42,6 +42,11 @@ class Watch:
         if gate is None or gate.inside is None:
             self.found = Measurement("pass", "nothing to measure inside the node")
 
+    @property
+    def on_gpus(self) -> bool:
+        """Whether its ranks are GPUs, which are read while they work."""
+        return self.gate is not None and self.gate.inside is not None and self.gate.inside.on_gpus
+
     @staticmethod
     def of(shared: Path, plan: Path, environment: Mapping[str, str]) -> "Watch":
         """By gate.json's wish, unless this run does without: a pair of nodes that have been through it.

@@ -15,7 +15,7 @@ class Inside:
     """One sweep inside a node. `ranks`: processes on it. Sizes in bytes, the largest is judged; `seconds`: it is stopped then.
 
     `floor_busbw_gbytes_per_s` None: nothing is known to hold the figure against, so that only complete and right sums count.
-    `what`: the measurement in words ("8 GPUs of one node"), for messages.
+    `what`: the measurement in words ("8 GPUs of one node"), for messages. `on_gpus`: they are read while they work (load.sh).
     """
 
     ranks: int
@@ -26,6 +26,7 @@ class Inside:
     what: str
     floor_busbw_gbytes_per_s: float | None = None
     floor_source: str = ""
+    on_gpus: bool = False
 
     def without_words(self) -> "Inside":
         """What decides: another wording is no other wish."""
@@ -47,6 +48,7 @@ def read(reader: Reader, raw: Mapping[str, Any]) -> Inside:
         what=reader.text(raw, "what", at),
         floor_busbw_gbytes_per_s=reader.real(raw, "floor_busbw_gbytes_per_s", at, optional=True),
         floor_source=str(raw.get("floor_source") or ""),
+        on_gpus=bool(reader.take(raw, "on_gpus", bool, at)) if "on_gpus" in raw else False,
     )
     if found.min_bytes > found.max_bytes:
         reader.problems.append(f"{at}min_bytes: {found.min_bytes} is above max_bytes {found.max_bytes}")

@@ -8,6 +8,7 @@
 #   shared/authorized_keys  the judge beside us writes it, or shared/let-in where there is no key (torch), only if this node
 #                           is healthy and right inside: a sick one never joins a network run
 #   shared/health/          raw readings of this node (health.sh), complete when shared/health/done is there
+#   shared/load/            readings of the GPUs while stage 1 runs (load.sh), where GATE_LOAD is 1
 #   shared/inside/          stage 1: begun, output, error (one line, if it failed before its end), and last exit-code
 #   shared/output           index 0: stdout and stderr of the benchmark as it runs; then a line, and those of GATE_ALSO
 #   shared/error            one line, if something failed before the benchmark
@@ -26,6 +27,7 @@ index=${JOB_COMPLETION_INDEX:-}
 here=${0%/*}
 health=$here/health.sh
 health_pid=
+load_pid=
 sshd_pid=
 benchmark_pid=
 
@@ -34,7 +36,7 @@ put() { # put FILE TEXT: written beside and renamed, so that nobody reads half o
 }
 
 stop_children() {
-  for pid in $health_pid $benchmark_pid $sshd_pid; do kill "$pid" 2>/dev/null; done
+  for pid in $health_pid $load_pid $benchmark_pid $sshd_pid; do kill "$pid" 2>/dev/null; done
 }
 
 fail() { # fail CODE TEXT
@@ -132,8 +134,14 @@ fi
 if [ -n "${GATE_INSIDE:-}" ]; then
   mkdir -p "$shared/inside" || fail 71 "cannot write to $shared"
   : >"$shared/inside/begun"
+  if [ "${GATE_LOAD:-}" = 1 ]; then
+    /bin/sh "$here/load.sh" &
+    load_pid=$!
+  fi
   inside
   code=$?
+  if [ -n "$load_pid" ]; then kill "$load_pid" 2>/dev/null; fi # not waited for: nvidia-smi may hang
+  load_pid=
   if [ "$code" = 124 ]; then
     put "$shared/inside/error" "the benchmark inside the node did not end within $inside_s s and was stopped"
   fi

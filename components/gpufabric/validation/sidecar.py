@@ -26,9 +26,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from gpufabric.validation import contract, health, inside
+from gpufabric.validation import contract, health, health_load, inside
 from gpufabric.validation.also import judge_run
 from gpufabric.validation.files import TAIL_BYTES, number_in, small, text_of, write_whole
+from gpufabric.validation.health_report import Report
 from gpufabric.validation.measurement import Measurement
 
 _KEY: Final = re.compile(r"(?:ssh-ed25519|ssh-rsa|ecdsa-sha2-[a-z0-9-]+) [A-Za-z0-9+/]{60,}={0,3}(?: [\x20-\x7e]*)?")
@@ -201,20 +202,26 @@ class Entry:
         self.place = place
         self.health = health.Watch.of(place.shared, place.plan)
         self.inside = inside.Watch.of(place.shared, place.plan, environment)
+        self.report: Report | None = None
 
     def look(self) -> Measurement | None:
         """Pass: let it in; another outcome: do not, and this is why. None: not known yet."""
-        report = self.health.look()
-        if report is None:
+        self.report = self.report or self.health.look()
+        if self.report is None:
             return None
-        if report.fatal:
-            return self.health.measurement(report)
-        found = self.inside.look()
-        return found and self.with_health(found)
+        if self.report.fatal:
+            return self.with_health(self.health.measurement(self.report))
+        first, found = self.inside.found is None, self.inside.look()
+        if found is None:
+            return None
+        if first and self.health.wish and self.inside.on_gpus:
+            self.report = self.report.with_later(health_load.look(self.place.shared / "load", self.health.wish))
+            return self.look()
+        return self.with_health(found)
 
     def with_health(self, found: Measurement) -> Measurement:
         """The measurement, and what stages 0 and 1 found."""
-        report = self.health.report if self.health.wish else None
+        report = self.report if self.health.wish else None
         return replace(found, health=report, inside=self.inside.found.inside if self.inside.found else None)
 
     def let_in(self, key: str) -> None:
@@ -238,7 +245,7 @@ def other(place: Place, entry: Entry, stop: threading.Event) -> Measurement:
     end = time.monotonic() + place.deadline_s
     while (found := entry.look()) is None:
         if stop.wait(_POLL_SECONDS) or time.monotonic() >= end:
-            missing = "result of its own ranks" if entry.health.report else "health readings"
+            missing = "result of its own ranks" if entry.report else "health readings"
             raise SidecarError(f"the rank container left no {missing} within {place.deadline_s:g} s")
     if found.outcome == "pass":
         entry.let_in(fetch_key(place.key_url, end - time.monotonic()) if needs_key(place) else "")
