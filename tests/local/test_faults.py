@@ -92,7 +92,7 @@ def both_run(stack: GateStack, side: str) -> bool:
 
 def while_both_measure(stack: GateStack, log: Path, run: int, fault: Callable[[], None]) -> tuple[int, str]:
     """An ``up`` of both sides, and a fault in the middle of their long sweeps; its exit code and its log."""
-    write_sides(stack, run, max_size="64M")
+    write_sides(stack, run, max_size="16M")
     up = stack.start(log, "--continue-on-error")
     for side in SIDES:
         stack.await_ranks(2, side)
