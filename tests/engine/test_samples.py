@@ -10,6 +10,7 @@ import pytest
 from gpufabric.spec import CONFIG_KEY
 from tests.engine.samples import SAMPLES, STACKS, hold_what_exists, name_of, read_sample
 from tests.engine.stack import EngineStack, made_stack
+from tests.kubernetes.golden import FOLDER
 from tools.standin.verdicts import hold_verdicts
 
 pytestmark = pytest.mark.engine
@@ -17,6 +18,9 @@ pytestmark = pytest.mark.engine
 # What the documentation says a destroy leaves: buckets with their settings, and file systems until their protection is taken.
 STAYS = "aws:s3/"
 FILESYSTEM = "aws:fsx/lustreFileSystem:LustreFileSystem"
+# Between them they have every kind of resource of any sample, and a network that was there before; the rest is for the soak.
+AT_ONCE = ("aws-p5", "aws-p5en-capacity-block", "aws-existing-vpc")
+CHOSEN = [pytest.param(each, id=name_of(each), marks=[] if name_of(each) in AT_ONCE else pytest.mark.soak) for each in SAMPLES]
 
 
 def unprotect(stack: EngineStack, wish: dict[str, Any]) -> None:
@@ -66,6 +70,17 @@ def lives(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield {sample: pool.submit(live, sample, tmp_path_factory.mktemp(name_of(sample))) for sample in chosen}
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=name_of)
+def kinds_of(sample: Path) -> set[str]:
+    """Kinds of resources in its golden plan."""
+    text = (FOLDER / f"{name_of(sample)}.txt").read_text("utf-8")
+    return {line.split()[0] for line in text.splitlines() if line[:1].strip()}
+
+
+def test_no_kind_of_resource_is_left_to_the_soak() -> None:
+    at_once = {kind for each in SAMPLES if name_of(each) in AT_ONCE for kind in kinds_of(each)}
+    assert {kind for each in SAMPLES for kind in kinds_of(each)} <= at_once
+
+
+@pytest.mark.parametrize("sample", CHOSEN)
 def test_a_sample_goes_up_and_down(sample: Path, lives: dict[Path, Future[None]]) -> None:
     lives[sample].result()
