@@ -1,12 +1,12 @@
 """The Pulumi program: reads ``gpufabric:stack``, looks at what exists, declares the stack of that cloud."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pulumi
 
 from gpufabric.plan import resolve
 from gpufabric.preflight import preflight_kubernetes
-from gpufabric.spec import CONFIG_KEY, SpecError, TrainingSpec, parse_spec
+from gpufabric.spec import CONFIG_KEY, Problem, SpecError, TrainingSpec, parse_spec
 
 if TYPE_CHECKING:
     from gpufabric.spec.aws import AwsTrainingSpec
@@ -19,10 +19,17 @@ def main() -> None:
         spec = parse_spec(raw)
         if isinstance(spec, TrainingSpec):
             declare_kubernetes(spec, raw)
-        else:
+        elif spec.cloud == "aws":
             declare_aws(spec, raw)
+        else:
+            refuse(spec.cloud)
     except SpecError as error:
         raise pulumi.RunError(f"nothing was changed; to fix:\n{error.below(CONFIG_KEY)}") from None
+
+
+def refuse(cloud: str) -> NoReturn:
+    """A cloud whose plans are made and whose components are not."""
+    raise SpecError([Problem("cloud", f"no program declares a stack of {cloud} yet", "gpufabric explain shows its plan")])
 
 
 def declare_kubernetes(spec: TrainingSpec, raw: dict[str, object]) -> None:

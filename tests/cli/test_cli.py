@@ -92,7 +92,7 @@ def test_a_long_problem_stays_on_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["explain", "preflight", "check"])
 def test_a_bad_file_ends_every_command_alike(tmp_path: Path, command: str) -> None:
     file = stack(tmp_path, "bad", {})
-    assert call(command, file) == (1, "", f"{file}: gpufabric:stack.cloud: missing; write kubernetes or aws\n")
+    assert call(command, file) == (1, "", f"{file}: gpufabric:stack.cloud: missing; write kubernetes, aws or gcp\n")
 
 
 @pytest.mark.parametrize("command", ["check", "explain", "preflight"])
@@ -162,9 +162,9 @@ def test_an_unknown_command_is_a_usage_error() -> None:
 
 def test_the_installed_program_runs_without_a_traceback(tmp_path: Path) -> None:
     program = [str(Path(sys.executable).parent / "gpufabric")]
-    bad = stack(tmp_path, "bad", {"cloud": "gcp"})
+    bad = stack(tmp_path, "bad", {"cloud": "azure"})
     ran = subprocess.run([*program, "check", str(bad)], capture_output=True, text=True, check=False)
-    says = "cloud: gcp is not built yet; a cluster that exists there can be used today with cloud: kubernetes"
+    says = "cloud: azure is not built yet; a cluster that exists there can be used today with cloud: kubernetes"
     assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", f"{bad}: gpufabric:stack.{says}\n")
 
 

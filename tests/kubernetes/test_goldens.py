@@ -57,7 +57,7 @@ KEYS = "node_groups, validation, scheduler, cloud, orchestrator, cluster"
 @pytest.mark.parametrize(
     ("wish", "says"),
     [
-        ({}, "gpufabric:stack.cloud: missing; write kubernetes or aws"),
+        ({}, "gpufabric:stack.cloud: missing; write kubernetes, aws or gcp"),
         ("aws", f"gpufabric:stack: expected a mapping, found 'aws'; known keys: {KEYS}"),
         ({"cloud": "kubernetes", "node_groups": []}, "gpufabric:stack.node_groups: no node group; write at least one"),
     ],

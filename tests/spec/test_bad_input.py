@@ -60,7 +60,7 @@ KEYS: Cases = {
         f'["a b\\nc"]: unknown key; known keys: {TOP_KEYS}',
     ),
     "key that is no text": (dict([*H100.items(), (3, 1)]), "expected a text as the key, found 3; put the key in quotes"),
-    "no cloud": (changed(H100, cloud=GONE), "cloud: missing; write kubernetes or aws"),
+    "no cloud": (changed(H100, cloud=GONE), "cloud: missing; write kubernetes, aws or gcp"),
     "no groups": (changed(H100, node_groups=GONE), "node_groups: missing; this key is required"),
     "no name": (group(name=GONE), f"{GROUP}.name: missing; this key is required"),
     "no selector": (group(node_selector=GONE), f"{GROUP}.node_selector: missing; this key is required"),
@@ -525,7 +525,7 @@ ACROSS: Cases = {
     ),
 }
 
-_LATER = "gcp, nebius, azure, oci, coreweave"
+_LATER = "nebius, azure, oci, coreweave"
 _TODAY = "a cluster that exists there can be used today with cloud: kubernetes"
 NOT_HERE: Cases = {
     **{
@@ -537,11 +537,11 @@ NOT_HERE: Cases = {
     },
     "unknown cloud": (
         changed(H100, cloud="asw"),
-        f"cloud: 'asw' is not a known cloud; write kubernetes or aws (not built yet: {_LATER})",
+        f"cloud: 'asw' is not a known cloud; write kubernetes, aws or gcp (not built yet: {_LATER})",
     ),
     "cloud as a list": (
         changed(H100, cloud=["aws"]),
-        f"cloud: a list is not a known cloud; write kubernetes or aws (not built yet: {_LATER})",
+        f"cloud: a list is not a known cloud; write kubernetes, aws or gcp (not built yet: {_LATER})",
     ),
     "orchestrator slurm": (
         changed(H100, orchestrator="slurm"),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar
 
 from gpufabric.hardware import Machine
 from gpufabric.plan.cloud import HourlyCost, Taint
@@ -51,6 +52,7 @@ class CloudGroupPlan:
 class CloudStackPlan(GroupsPlan):
     """One stack of a cloud. ``groups`` are the gates and profiles of ``node_groups``, in the same order."""
 
+    cloud: ClassVar[str]
     region: str
     zone: str
     tags: Mapping[str, str]

@@ -23,9 +23,9 @@ def explain(plan: GroupsPlan) -> Iterator[tuple[str, tuple[Line, ...]]]:
     if isinstance(plan, StackPlan):
         yield from (explain_group(group, _existing(group)) for group in plan.groups)
         return
-    from gpufabric.plan.aws.explain import explain_aws
+    from gpufabric.plan.clouds import explain_any
 
-    yield from explain_aws(plan)
+    yield from explain_any(plan)
 
 
 def explain_group(group: GroupPlan, nodes: Iterable[Line]) -> tuple[str, tuple[Line, ...]]:

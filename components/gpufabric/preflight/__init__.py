@@ -7,6 +7,7 @@ its own reading client, which is imported when it is asked.
 from gpufabric.plan import GroupsPlan, StackPlan
 from gpufabric.preflight.kubeconfig import KubeconfigError, connect
 from gpufabric.preflight.kubernetes import preflight_kubernetes
+from gpufabric.spec import Problem, SpecError
 
 __all__ = ["KubeconfigError", "connect", "preflight_any", "preflight_kubernetes"]
 
@@ -20,6 +21,6 @@ def preflight_any(plan: GroupsPlan) -> str:
     from gpufabric.preflight.aws import preflight_aws
 
     if not isinstance(plan, AwsStackPlan):
-        raise TypeError(f"no preflight for {type(plan).__name__}")
+        raise SpecError([Problem("cloud", "nothing looks into this cloud's account yet", "pulumi preview asks it what it can")])
     preflight_aws(plan)
     return "the account"

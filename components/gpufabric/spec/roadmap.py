@@ -6,10 +6,11 @@ from typing import Any
 from gpufabric.spec.problems import Problem, SpecError, shown
 
 CLOUDS = ("aws", "gcp", "nebius", "azure", "oci", "coreweave", "kubernetes")
-BUILT_CLOUDS = ("kubernetes", "aws")
+BUILT_CLOUDS = ("kubernetes", "aws", "gcp")
 
+_BUILT = f"{', '.join(BUILT_CLOUDS[:-1])} or {BUILT_CLOUDS[-1]}"
 _LATER_KEYS = ("stores", "filesystems", "storage", "scheduler")
-_BUILT_KEYS = {"aws": ("stores", "filesystems"), "kubernetes": ("scheduler",)}
+_BUILT_KEYS = {"aws": ("stores", "filesystems"), "gcp": ("stores", "filesystems"), "kubernetes": ("scheduler",)}
 _CLOUD_KEYS = {
     "region": "the cluster already stands somewhere",
     "zone": "the cluster already stands somewhere",
@@ -31,9 +32,9 @@ def refuse_what_is_not_built(raw: Mapping[str, Any]) -> tuple[list[Problem], dic
     cloud = raw.get("cloud")
     later = [name for name in CLOUDS if name not in BUILT_CLOUDS]
     if cloud is None:
-        raise SpecError([Problem("cloud", "missing", f"write {' or '.join(BUILT_CLOUDS)}")])
+        raise SpecError([Problem("cloud", "missing", f"write {_BUILT}")])
     if cloud not in CLOUDS:
-        fix = f"write {' or '.join(BUILT_CLOUDS)} (not built yet: {', '.join(later)})"
+        fix = f"write {_BUILT} (not built yet: {', '.join(later)})"
         raise SpecError([Problem("cloud", f"{shown(cloud)} is not a known cloud", fix)])
     if cloud in later:
         fix = "a cluster that exists there can be used today with cloud: kubernetes"

@@ -14,11 +14,12 @@ from gpufabric.spec.training import TrainingSpec
 
 if TYPE_CHECKING:
     from gpufabric.spec.aws import AwsTrainingSpec
+    from gpufabric.spec.gcp import GcpTrainingSpec
 
 CONFIG_KEY = "gpufabric:stack"
 """The one config key of this project; everything a user asks for stands below it."""
 
-AnyTrainingSpec: TypeAlias = "TrainingSpec | AwsTrainingSpec"
+AnyTrainingSpec: TypeAlias = "TrainingSpec | AwsTrainingSpec | GcpTrainingSpec"
 """The wish of a stack, whatever its cloud; ``cloud`` tells them apart."""
 
 _FILE_NAME = re.compile(r"Pulumi\.(?P<stack>[A-Za-z0-9_.-]+)\.ya?ml")
@@ -67,12 +68,16 @@ def parse_spec(raw: object) -> AnyTrainingSpec:
     return spec
 
 
-def _model_of(cloud: str) -> "type[TrainingSpec | AwsTrainingSpec]":
+def _model_of(cloud: str) -> "type[TrainingSpec | AwsTrainingSpec | GcpTrainingSpec]":
     """The model of a cloud's wish: those of other clouds are not even imported."""
     if cloud == "aws":
         from gpufabric.spec.aws import AwsTrainingSpec
 
         return AwsTrainingSpec
+    if cloud == "gcp":
+        from gpufabric.spec.gcp import GcpTrainingSpec
+
+        return GcpTrainingSpec
     return TrainingSpec
 
 

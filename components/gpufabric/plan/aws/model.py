@@ -82,6 +82,7 @@ class AwsParts:
 class AwsStackPlan(CloudStackPlan):
     """One stack on AWS."""
 
+    cloud = "aws"
     version: EksVersion
     parts: AwsParts
     node_groups: tuple[EksNodeGroupPlan, ...]

@@ -17,8 +17,6 @@ from gpufabric.plan.cloud_group import cost_of, plan_gates, zone_problems
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws import AwsTrainingSpec
 
-CLOUD = "aws"
-
 
 def resolve_aws(
     spec: AwsTrainingSpec, stack: str, *, now: datetime, found: Mapping[int, Reservation] = NOTHING, name: str | None = None
@@ -61,5 +59,5 @@ def resolve_aws(
         parts=parts,
         node_groups=tuple(groups),
         groups=gates,
-        cost=cost_of(CLOUD, spec.region, groups),
+        cost=cost_of(AwsStackPlan.cloud, spec.region, groups),
     )

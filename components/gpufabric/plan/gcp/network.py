@@ -119,6 +119,18 @@ def network_problems(machine: GcpMachine, networks: Sequence[NodeNetwork], path:
         yield Problem(path, reason, "list a subnet of an ordinary VPC first", str(row.provenance))
 
 
+def profile_problems(profile: str, machine: GcpMachine, zone: str, path: str) -> list[Problem]:
+    """A network profile of another zone, or for other cards: Google would say it when the nodes are made."""
+    row = gke_fabrics().get(machine.fabric)
+    if row is None or not row.network_profile:
+        return [Problem(path, f"{machine.name} has no RDMA: its networks have no profile", "leave it out")]
+    needed = f"{zone}-{row.network_profile}"
+    if profile == needed:
+        return []
+    reason = f"{profile} is not the profile of {machine.name} in {zone}: RDMA does not cross zones"
+    return [Problem(path, reason, f"write {needed}", str(row.provenance))]
+
+
 class _Cut:
     """A block cut into places that never move, whatever is made in them.
 

@@ -9,7 +9,7 @@ from gpufabric.spec.cloud import ApiAccess
 from gpufabric.spec.gcp.ids import ClusterName, IamMember, ProjectId, Region, Zone
 from gpufabric.spec.gcp.labels import Labels
 
-_VERSION = r"1\.[0-9]{2}(\.[0-9]{1,3}(-gke\.[0-9]{1,9})?)?"
+GkeVersionText = Annotated[str, matching(r"1\.[0-9]{2}(\.[0-9]{1,3}(-gke\.[0-9]{1,9})?)?", "a GKE version", "'1.35'")]
 # ARM: T2A, C4A, N4A, A4X (Compute Engine, Arm VMs); GPU machines are no place for controllers.
 _MACHINE = r"(?!t2a-|c4a-|n4a-|a[234]x?-|g[24]-)[a-z][a-z0-9]{1,5}-[a-z0-9-]{2,30}"
 
@@ -37,7 +37,7 @@ class GkeSystemNodes(Wish):
 class GkeClusterSpec(Wish):
     """The cluster, as it stands under ``cluster`` in a stack file."""
 
-    kubernetes_version: Annotated[str, matching(_VERSION, "a GKE version", "'1.35'")] | None = None
+    kubernetes_version: GkeVersionText | None = None
     """Version of GKE in quotes, such as ``'1.35'`` or ``'1.35.1-gke.1396000'``. Default: the table's."""
     release_channel: Literal["rapid", "regular", "stable", "extended"] = "regular"
     """Channel that versions come from; minor versions and nodes are never upgraded by themselves. Default ``regular``."""

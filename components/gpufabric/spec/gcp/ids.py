@@ -5,10 +5,11 @@ from typing import Annotated
 from gpufabric.spec.base import matching
 
 _REGION = r"[a-z]+-[a-z]+[0-9]{1,2}"
+_ZONE = rf"{_REGION}-(ai[0-9])?[a-z]"
 _PROJECT = r"[a-z][a-z0-9-]{4,28}[a-z0-9]"
 _NAME = r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?"  # RFC 1035, as Compute Engine has it
 Region = Annotated[str, matching(_REGION, "a region of Google Cloud", "us-central1")]
-Zone = Annotated[str, matching(rf"{_REGION}-(ai[0-9])?[a-z]", "the name of a zone", "us-central1-a")]
+Zone = Annotated[str, matching(_ZONE, "the name of a zone", "us-central1-a")]
 ProjectId = Annotated[str, matching(_PROJECT, "the id of a project (not its number or title)", "acme-training")]
 ResourceName = Annotated[str, matching(_NAME, "a name of Compute Engine (1 to 63 of a-z, 0-9 and -)", "training")]
 # A path where the network is another project's: Shared VPC.
@@ -56,3 +57,12 @@ IamMember = Annotated[
         "group:ml-platform@example.com",
     ),
 ]
+ReservationId = Annotated[
+    str,
+    matching(
+        rf"(projects/{_PROJECT}/reservations/)?{_NAME}",
+        "the name of a reservation, or its path where another project shares it",
+        "training, or projects/acme-capacity/reservations/training",
+    ),
+]
+NetworkProfile = Annotated[str, matching(rf"{_ZONE}-[a-z]+(-[a-z]+)*", "a network profile", "us-central1-a-vpc-roce")]
