@@ -16,6 +16,7 @@ from gpufabric.hardware.closed_nodes import NeededDaemonSet
 from gpufabric.hardware.control_plane import ControlPlaneTier, control_plane_tiers
 from gpufabric.hardware.daemons import Daemon, daemons
 from gpufabric.hardware.eks import EksVersion, eks_versions
+from gpufabric.hardware.fabric_pods import FabricPod, fabric_pods
 from gpufabric.hardware.fabrics import Fabric, machine_fabrics
 from gpufabric.hardware.filestore import FilestoreBand, filestore_bands
 from gpufabric.hardware.gke import GkeVersion, gke_fabrics, gke_limits, gke_minimums, gke_versions
@@ -34,6 +35,7 @@ TABLES: dict[str, type[Row]] = {
     "baselines.toml": Baseline,
     "closed_nodes.toml": NeededDaemonSet,
     "eks.toml": EksVersion,
+    "fabric_pods.toml": FabricPod,
     "fabrics.toml": Fabric,
     "gke.toml": GkeVersion,
     "health.toml": HealthCheck,
@@ -55,6 +57,7 @@ UNITS = re.compile(r".*_(usd_per_hour|gb|gib|mib|bytes|gbytes_per_s|gbits_per_s|
 COUNTS = {"most_per_node", "per_node", "most_nodes", "pod_resources", "pod_resources_per_gpu"}
 COUNTS |= {"accelerators", "fabric_devices", "interfaces_per_card", "local_disks", "network_cards", "vcpus"}  # of machines
 COUNTS |= {"node_huge_pages_2mib"}  # of fabrics.toml
+COUNTS |= {"first_interface"}  # of fabric_pods.toml
 COUNTS |= {"most_errors", "links_per_gpu", "hcas_per_node", "codes"}  # of health.toml
 COUNTS |= {"host_networks", "most_compact_nodes"}  # of gke.toml
 COUNTS |= {"dcgm_level"}  # a number of DCGM's
@@ -108,7 +111,7 @@ def test_rows_hold_values_of_the_annotated_types() -> None:
     seen = 0
     of_health = (*health_checks().values(), *xids().values())
     of_clouds = (*daemons().values(), *control_plane_tiers().values(), *lustre_throughputs().values(), lustre_metadata())
-    of_clouds = (*of_clouds, *aws_quotas().values())
+    of_clouds = (*of_clouds, *aws_quotas().values(), *fabric_pods().values())
     of_clouds = (*of_clouds, *machine_fabrics().values(), *aws_machines().values(), *eks_versions().values(), *machine_prices())
     of_gke = [*gke_versions().values(), *gke_fabrics().values(), gke_limits(), *gke_minimums("gpudirect-tcpxo")]
     of_clouds = (*of_clouds, *gcp_machines().values(), *of_gke)

@@ -55,8 +55,8 @@ def test_elsewhere_there_is_none(spec: dict[str, Any]) -> None:
     assert contract.ENV_ALSO not in env(planned)
     (found,) = problems(changed(spec, **{f"validation__{FLOOR}": 300}))
     assert found == (
-        f"validation.{FLOOR}: no group runs an all_gather: that takes backend nccl, RDMA, exactly 2 nodes and more than one "
-        "GPU in each; leave it out"
+        f"validation.{FLOOR}: no group runs an all_gather: that takes backend nccl, GPUDirect or RDMA, exactly 2 nodes and "
+        "more than one GPU in each; leave it out"
     )
 
 

@@ -13,6 +13,7 @@ VALIDATION_KEYS = (
     "health, nodes_minutes, start_minutes, benchmark_minutes, hold, keep, single_node_ok, stand_ins"
 )
 GROUP_KEYS = "name, node_selector, accelerators, nodes, network_tier, fabric, machine_type, profile, scheduler, memtest"
+GROUP_KEYS += ", preflight, fabric_attachment, tolerates"
 TOP_KEYS = "node_groups, validation, scheduler, cloud, orchestrator, cluster"
 FABRICS = "ethernet, ethernet-runpod, infiniband, infiniband-together"
 MOST_NODES = max(row.most_nodes for row in baselines() if "infiniband" in row.fabrics and "H100" in row.accelerators)

@@ -1,9 +1,10 @@
-"""Device plugins, as data."""
+"""DaemonSets of fabrics and devices, as data: device plugins, and installers of NCCL plugins."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from gpufabric.hardware.fabric_pods import fabric_pods
 from gpufabric.hardware.tables import Row, UnknownHardwareError, named_rows
 
 
@@ -13,23 +14,45 @@ class Daemon(Row):
 
     name: str
     image: str
-    resource: str
+    resource: str = ""
     node_label: str
-    node_label_value: str | None = None
+    node_label_values: tuple[str, ...] = ()
     host_network: bool
+    host_pid: bool = False
     privileged: bool
+    tolerates_all: bool = False
     host_paths: Mapping[str, str]
     environment: Mapping[str, str] = field(default_factory=dict)
+    installs: str = ""
+    install_script: str = ""
+    install_mounts: Mapping[str, str] = field(default_factory=dict)
+    host_script: str = ""
+
+    @property
+    def plugin(self) -> str:
+        """The image of what it installs; empty for a device plugin."""
+        return fabric_pods()[self.installs].plugin if self.installs else ""
+
+    @property
+    def sidecar_image(self) -> str:
+        """The sidecar of the pods that goes with that image and no other; empty where there is none."""
+        return fabric_pods()[self.installs].sidecar_image if self.installs else ""
 
 
 @cache
 def daemons() -> Mapping[str, Daemon]:
-    """All device plugins by the name of their DaemonSet."""
+    """All of them by the name of their DaemonSet."""
     return named_rows(Daemon, "daemons.toml")
 
 
+def daemons_for(fabrics: Iterable[str]) -> tuple[str, ...]:
+    """Names of what nodes with these fabrics run beside their cloud's own device plugin: their label is the fabric's name."""
+    wanted = set(fabrics)
+    return tuple(name for name, row in sorted(daemons().items()) if wanted & set(row.node_label_values))
+
+
 def daemon(name: str) -> Daemon:
-    """One device plugin; raises :class:`UnknownHardwareError`."""
+    """One of them; raises :class:`UnknownHardwareError`."""
     try:
         return daemons()[name]
     except KeyError:
@@ -38,7 +61,7 @@ def daemon(name: str) -> Daemon:
 
 def daemon_of(resource: str) -> Daemon:
     """The device plugin that offers ``resource``; raises :class:`UnknownHardwareError`."""
-    by_resource = {row.resource: row for row in daemons().values()}
+    by_resource = {row.resource: row for row in daemons().values() if row.resource}
     try:
         return by_resource[resource]
     except KeyError:

@@ -48,6 +48,13 @@ class MemtestArgs(TypedDict):
     """Image with dcgmi, pinned; with nv-hostengine where no DCGM engine answers in the pod."""
 
 
+class PreflightArgs(TypedDict):
+    """A look at the node before every job, instead of the label that says it was validated."""
+
+    image: NotRequired[str]
+    """Image with a shell and nvidia-smi, pinned. Default: the rank image of the machine's fabric; without one required."""
+
+
 class NodeGroupArgs(TypedDict):
     """A group of equal nodes of a cluster of one's own."""
 
@@ -71,6 +78,13 @@ class NodeGroupArgs(TypedDict):
     """The queue in front of this group; its pod profile puts jobs there. Default: the stack's ``scheduler``, if any."""
     memtest: NotRequired[MemtestArgs]
     """A test of the GPUs' memory before every job. Default: none."""
+    preflight: NotRequired[PreflightArgs]
+    """For groups that grow from zero for each job: jobs look at their node themselves and do not ask for the label of validated
+    nodes. Default: jobs run on validated nodes alone."""
+    fabric_attachment: NotRequired[str]
+    """How a pod gets the devices of a GKE machine's fabric: ``networks`` or ``dranet``. Default: networks."""
+    tolerates: NotRequired[list[str]]
+    """Keys of taints (NoSchedule) that jobs and ranks tolerate beside that of GPUs. Default: none."""
 
 
 class ValidationArgs(TypedDict):

@@ -11,6 +11,7 @@ from pulumi_kubernetes.networking.v1 import NetworkPolicy
 from pulumi_kubernetes.rbac.v1 import ClusterRole, ClusterRoleBinding, Role, RoleBinding
 
 from gpufabric.kubernetes.args import NcclValidationArgs
+from gpufabric.kubernetes.claim import claim_templates
 from gpufabric.plan import GatePlan, resolve_gate
 from gpufabric.plan.gate import coordinator_labels, rank_labels
 from gpufabric.spec import GateSpec, SpecError
@@ -45,6 +46,7 @@ class NcclValidation(ComponentResource):
             # Everything below names its namespace as a plain text (a profile can then refer to it), so the order is said here.
             self._child = ResourceOptions(parent=self, depends_on=[self._own_namespace()])
         inputs = [*self._permissions(), *self._files(), self._service(), self._network_policy()]
+        inputs += claim_templates(name, plan.claim, plan.names.namespace, self._child)
         job = self._job(inputs)
         self.namespace = Output.from_input(plan.names.namespace)
         self.verdict = self._read_verdict(job)

@@ -8,6 +8,7 @@ from pulumi_kubernetes.batch.v1 import Job
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
 
 from gpufabric.kubernetes.args import NodeHealthCheckArgs
+from gpufabric.kubernetes.claim import claim_templates
 from gpufabric.plan import resolve_node_check
 from gpufabric.spec import HealthCheckSpec, SpecError
 from gpufabric.validation import contract
@@ -44,7 +45,8 @@ class NodeHealthCheck(ComponentResource):
             return {"name": of, "namespace": plan.namespace, "labels": {"app.kubernetes.io/managed-by": "pulumi"}}
 
         health = json.dumps(plan.health.to_dict(), indent=1, sort_keys=True)
-        files = [
+        inputs = [
+            *claim_templates(name, plan.claim, plan.namespace, child),
             ConfigMap(f"{name}-programs", metadata=meta(plan.programs), data=contract.shipped_files(), opts=child),
             ConfigMap(f"{name}-plan", metadata=meta(plan.wish), data={contract.HEALTH_NAME: health}, opts=child),
         ]
@@ -56,7 +58,7 @@ class NodeHealthCheck(ComponentResource):
             # As the gate's Job: one that failed is run again, not only looked at again.
             opts=ResourceOptions(
                 parent=self,
-                depends_on=files,
+                depends_on=inputs,
                 delete_before_replace=True,
                 replace_on_changes=["*"],
                 replacement_trigger=plan.trigger,

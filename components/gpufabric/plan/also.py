@@ -31,7 +31,7 @@ def plan_also(
     Between two nodes NCCL reduces inside each (NVLS, tree), so that 480 GB/s of all_reduce take about half of that on the wire
     and 3 of 8 rails can be lost unseen (ml-engineering; nccl issue 1017). An all_gather has nothing to reduce.
     """
-    if benchmark.backend != "nccl" or not fabric.rdma or group.nodes != 2 or benchmark.ranks_per_node == 1:
+    if benchmark.backend != "nccl" or fabric.tier != "best" or group.nodes != 2 or benchmark.ranks_per_node == 1:
         return None
     floor, source = wish.floor_all_gather_gbytes_per_s, "given in the spec"
     if floor is None:
@@ -53,5 +53,5 @@ def unused_floor_problems(wish: ValidationSpec, plans: Iterable[GroupPlan]) -> l
     """A floor for an all_gather that no group runs."""
     if wish.floor_all_gather_gbytes_per_s is None or any(plan.gate.gate.expectation.also for plan in plans):
         return []
-    reason = "no group runs an all_gather: that takes backend nccl, RDMA, exactly 2 nodes and more than one GPU in each"
+    reason = "no group runs an all_gather: that takes backend nccl, GPUDirect or RDMA, exactly 2 nodes and more than one GPU in each"
     return [Problem(_PATH, reason, "leave it out")]

@@ -14,6 +14,7 @@ from gpufabric.hardware import (
     machine,
     machine_fabrics,
 )
+from gpufabric.hardware.fabric_pods import FabricPod, fabric_pods
 from gpufabric.spec import FabricProfile, NodeGroupSpec, Problem, dotted
 
 EXPLICIT = "an explicit profile"
@@ -27,7 +28,8 @@ class GroupFabric:
 
     ``resources`` are per pod. ``transport_regex`` is None where nothing proves it yet. ``devices``: RDMA devices of a node by
     name or prefix (empty: no RDMA), ``devices_per_node`` of them where the number is known, else 0. ``rank_image``: the
-    group's own; ``table_image``: the machine table's, for a wish that names none.
+    group's own; ``table_image``: the machine table's, for a wish that names none. ``pod``: what else its pods have, with
+    ``rails`` devices of the fabric per node; ``claims``: they are given by dynamic resource allocation.
     """
 
     name: str
@@ -41,6 +43,9 @@ class GroupFabric:
     source: str
     devices_per_node: int = 0
     table_image: str | None = None
+    pod: FabricPod | None = None
+    rails: int = 0
+    claims: bool = False
 
     @property
     def rdma(self) -> bool:
@@ -86,13 +91,16 @@ def group_fabric(group: NodeGroupSpec, gpus: int, path: str) -> GroupFabric | Pr
     if group.profile is not None:
         found: GroupFabric | Problem = _explicit(group.profile, gpus)
     elif group.machine_type is not None:
-        found = _of_machine(group.machine_type, group.accelerators, path)
+        found = _of_machine(group.machine_type, group, path)
     elif group.fabric is not None:
         found = _named(group.fabric, gpus, path)
     else:
         return Problem(f"{path}.fabric", "missing", f"write one of {', '.join(sorted(fabrics()))}, or give an explicit profile")
     if isinstance(found, Problem):
         return found
+    if group.fabric_attachment is not None and found.pod is None:
+        reason = f"{found.name} is not attached by networks or claims"
+        return Problem(f"{path}.fabric_attachment", reason, "leave it out")
     if group.network_tier == "best" and found.tier != "best":
         reason = f"best (the default) asks for GPUDirect or RDMA; {found.name} has none"
         having = ", ".join(sorted(name for name, row in fabrics().items() if row.tier == "best"))
@@ -147,28 +155,38 @@ def _named(name: str, gpus: int, path: str) -> GroupFabric | Problem:
     )
 
 
-def _of_machine(name: str, accelerators: str, path: str) -> GroupFabric | Problem:
+def _of_machine(name: str, group: NodeGroupSpec, path: str) -> GroupFabric | Problem:
     """The fabric of a cloud's machine: a pod asks for all its devices, since a fabric is measured with all of them."""
     try:
         row = machine(name)
     except UnknownHardwareError as error:
         return Problem(f"{path}.machine_type", str(error), "write one of these, or give an explicit profile")
-    if accelerators != f"{row.accelerator}:{row.accelerators}":
-        reason = f"{name} holds {row.accelerator}:{row.accelerators}, not {accelerators}"
+    if group.accelerators != f"{row.accelerator}:{row.accelerators}":
+        reason = f"{name} holds {row.accelerator}:{row.accelerators}, not {group.accelerators}"
         return Problem(f"{path}.accelerators", reason, f"write {row.accelerator}:{row.accelerators}", str(row.provenance))
     found = machine_fabrics()[row.fabric]
+    pod = fabric_pods().get(found.name)
+    claims = group.fabric_attachment == "dranet"
+    if claims and pod and not pod.device_class:
+        having = ", ".join(sorted(each.name for each in fabric_pods().values() if each.device_class))
+        reason = f"no device class of dynamic resource allocation is known for {found.name} ({name}), only for {having}"
+        return Problem(f"{path}.fabric_attachment", reason, "write networks, or leave it out", str(pod.provenance))
+    per_device = {found.pod_resource_per_device: row.fabric_devices} if found.pod_resource_per_device else {}
     return GroupFabric(
         name=found.name,
         tier=found.tier,
         interface=found.interface,
         devices=found.devices,
-        devices_per_node=row.fabric_devices,
-        resources={**found.pod_resources, found.pod_resource_per_device: row.fabric_devices},
+        devices_per_node=row.fabric_devices if found.devices else 0,
+        resources={**found.pod_resources, **per_device},
         environment={**_environment(found.interface, (), row.accelerators), **found.environment},
         transport_regex=found.transport_regex,
         rank_image=None,
-        table_image=pinned_image(found.rank_image),
+        table_image=pinned_image(found.rank_image) or (pod.plugin if pod else None),
         source=f"{row.network_gbits_per_s} Gbit/s over {row.fabric_devices} devices: {row.provenance}",
+        pod=pod,
+        rails=row.fabric_devices,
+        claims=claims,
     )
 
 

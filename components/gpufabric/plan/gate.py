@@ -93,7 +93,8 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
         deadlines=deadlines,
         gate=replace(draft, fingerprint=fingerprint, names=own_names),
         coordinator_job_spec=coordinator,
-        pod_security="privileged" if parts.profile.fabric.capabilities else "baseline",
+        pod_security=parts.profile.fabric.pod_security,
+        claim=parts.profile.fabric.parts.claim,
         trigger=trigger,
     )
 
@@ -211,6 +212,8 @@ def _of_ranks(parts: GateParts) -> dict[str, str]:
     if parts.benchmark.on_gpus:
         out[contract.ENV_FORWARD] = " ".join(sorted({"NCCL_DEBUG", *parts.profile.fabric.environment}))
         out["NCCL_DEBUG"] = "INFO"  # prints the transport that was used; jobs need not
+    if script := parts.profile.fabric.parts.environment_script:
+        out[contract.ENV_SCRIPT] = script
     if parts.inside:
         out |= {contract.ENV_INSIDE: parts.inside.command, contract.ENV_INSIDE_RANKS: str(parts.inside.wish.ranks)}
         out |= {contract.ENV_LOAD: "1"} if parts.inside.wish.on_gpus else {}

@@ -41,7 +41,7 @@ def image_problems(group: NodeGroupSpec, wish: ValidationSpec, path: str) -> lis
     known = find_image(of_ranks or ("" if from_table else wish.image) or "")
     if wish.backend == "nccl" and known and known.sshd is False:
         reason = f"{of_ranks or wish.image} has no sshd: mpirun starts the ranks of the nccl backend over ssh"
-        having = ", ".join(sorted(name for name, row in nccl_tests_images().items() if row.sshd))
+        having = ", ".join(sorted(name for name, row in nccl_tests_images().items() if row.sshd and row.mpirun))
         fix = f"build one from it with the package openssh-server, or name an image that has it ({having})"
         problems.append(Problem(where if of_ranks else "validation.image", reason, fix, str(known.provenance)))
     return problems

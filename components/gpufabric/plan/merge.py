@@ -9,6 +9,13 @@ _SNAKE = {
     "volumeMounts": "volume_mounts",
     "mountPath": "mount_path",
     "emptyDir": "empty_dir",
+    "hostPath": "host_path",
+    "restartPolicy": "restart_policy",
+    "startupProbe": "startup_probe",
+    "periodSeconds": "period_seconds",
+    "failureThreshold": "failure_threshold",
+    "resourceClaims": "resource_claims",
+    "resourceClaimTemplateName": "resource_claim_template_name",
     "securityContext": "security_context",
     "nodeAffinity": "node_affinity",
     "requiredDuringSchedulingIgnoredDuringExecution": "required_during_scheduling_ignored_during_execution",
@@ -133,11 +140,13 @@ class Merge:
             if toleration not in present:
                 present.append(dict(toleration))
 
-    def volume(self, volume: Mapping[str, Any], *, mount_path: str) -> None:
-        """A volume of the pod and its mount in the container."""
+    def volume(self, volume: Mapping[str, Any], *, mount_path: str | None) -> None:
+        """A volume of the pod and, where a path is given, its mount in the container."""
         name = volume["name"]
         path = f"{self._at_pod}volumes"
         self._put_named(self._list(self._pod, "volumes", path), volume, path)
+        if mount_path is None:
+            return
         path = f"{self._at_container}volumeMounts"
         mounts = self._list(self._container, self._key(self._container, "volumeMounts"), path)
         for mount in mounts:
@@ -153,6 +162,27 @@ class Merge:
         self._put_named(containers, container, path)
         if len(containers) > before:
             containers.insert(0, containers.pop())
+
+    def claim(self, name: str, template: str) -> None:
+        """Devices by dynamic resource allocation: a claim of the pod, made from a template, that the container uses."""
+        path = f"{self._at_pod}resourceClaims"
+        claims = self._list(self._pod, self._key(self._pod, "resourceClaims"), path)
+        self._put_named(claims, {"name": name, "resourceClaimTemplateName": template}, path)
+        path = f"{self._at_container}resources"
+        used = self._list(self._child(self._container, "resources", path), "claims", f"{path}.claims")
+        self._put_named(used, {"name": name}, f"{path}.claims")
+
+    def command_prefix(self, prefix: Iterable[str]) -> None:
+        """What runs before the container's own command and hands on to it."""
+        prefix, path = list(prefix), f"{self._at_container}command"
+        command = self._container.get("command")
+        if not isinstance(command, list) or not command:
+            raise TypeError(
+                f"{path}: the fabric's environment comes from {prefix[-1]}, which has to run before your command; "
+                "write the command as a plain list, the entrypoint of your image if it has one"
+            )
+        if command[: len(prefix)] != prefix:
+            self._container["command"] = [*prefix, *command]
 
     def node_selector(self, labels: Mapping[str, str]) -> None:
         """Labels that the node must have."""
@@ -230,8 +260,21 @@ class Merge:
                 return
         items.append(self._spelled(item, {}))
 
-    def _spelled(self, item: Mapping[str, Any], like: Mapping[str, Any]) -> dict[str, Any]:
-        return {self._key(like, key) if key in _SNAKE else key: value for key, value in item.items()}
+    def _spelled(self, item: Mapping[str, Any], like: Any) -> dict[str, Any]:
+        """The item in the spelling of what is there already, else in the user's."""
+        like = like if isinstance(like, dict) else {}
+        return {
+            (at := self._key(like, key) if key in _SNAKE else key): self._spelled_value(value, like.get(at))
+            for key, value in item.items()
+        }
+
+    def _spelled_value(self, value: Any, like: Any) -> Any:
+        if isinstance(value, Mapping):
+            return self._spelled(value, like)
+        if isinstance(value, list):
+            there = like if isinstance(like, list) and len(like) == len(value) else [None] * len(value)
+            return [self._spelled_value(each, beside) for each, beside in zip(value, there, strict=True)]
+        return value
 
 
 def _copy(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from gpufabric.plan.deadlines import Deadlines
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric
 from gpufabric.plan.names import GateNames
-from gpufabric.plan.profile import PodProfile
+from gpufabric.plan.profile import PodClaim, PodProfile
 from gpufabric.plan.queue import QueuePlan
 from gpufabric.spec import ExistingCluster
 from gpufabric.validation.contract import Gate
@@ -29,7 +29,8 @@ class Floor:
 class GatePlan:
     """The gate of one node group: its contract for the programs in the cluster, and the objects that hold them.
 
-    ``trigger`` is a hash of all that is validated plus the user's run counter: another value runs the gate again.
+    ``trigger`` is a hash of all that is validated plus the user's run counter: another value runs the gate again. ``claim``: the
+    ranks' devices, whose template has to be in the gate's namespace.
     """
 
     names: GateNames
@@ -38,6 +39,7 @@ class GatePlan:
     coordinator_job_spec: Mapping[str, Any]
     pod_security: str
     trigger: str
+    claim: PodClaim | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

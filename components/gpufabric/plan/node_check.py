@@ -10,7 +10,7 @@ from gpufabric.plan.health import health_problems, plan_health
 from gpufabric.plan.images import unpinned
 from gpufabric.plan.merge import Merge
 from gpufabric.plan.names import gate_names
-from gpufabric.plan.profile import PodProfile, merge_fabric
+from gpufabric.plan.profile import PodClaim, PodProfile, merge_fabric
 from gpufabric.plan.resolve import decide_hardware, pod_profile
 from gpufabric.spec import HealthCheckSpec, SpecError
 from gpufabric.validation import contract
@@ -37,6 +37,7 @@ class NodeCheckPlan:
     pod_security: str
     trigger: str
     resource_s: int
+    claim: PodClaim | None = None
 
 
 def resolve_node_check(spec: HealthCheckSpec, stack: str) -> NodeCheckPlan:
@@ -65,7 +66,8 @@ def resolve_node_check(spec: HealthCheckSpec, stack: str) -> NodeCheckPlan:
         wish=wish,
         health=health,
         job_spec=job_spec,
-        pod_security="privileged" if profile.fabric.capabilities else "baseline",
+        pod_security=profile.fabric.pod_security,
+        claim=profile.fabric.parts.claim,
         trigger=trigger,
         resource_s=start_s + _READ_S + _REPORT_S,
     )

@@ -7,14 +7,41 @@ that is not plain (a Pulumi Output stays what it is), and refuses to overwrite w
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 
 from gpufabric.plan.merge import Merge
 from gpufabric.validation.contract import LABEL_VALIDATED
 
 SHM = "dshm"
+PASS = "pass"
+"""Value of the label of validated nodes."""
 GPU_TAINT: Mapping[str, str] = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 """The taint that clouds and GPU operators put on GPU nodes; tolerating it where it is absent changes nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodClaim:
+    """Devices by dynamic resource allocation. ``template``: name of the ResourceClaimTemplate, one in every namespace of pods."""
+
+    name: str
+    template: str
+    template_spec: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodParts:
+    """What a fabric needs in a pod beside resources, environment and annotations. In Kubernetes' words.
+
+    ``mounts``: volumes that the container itself sees, and where. ``sidecar``: an init container that goes on beside it.
+    ``environment_script``: sourced before the container's command.
+    """
+
+    volumes: tuple[Mapping[str, Any], ...] = ()
+    mounts: Mapping[str, str] = field(default_factory=dict)
+    sidecar: Mapping[str, Any] | None = None
+    claim: PodClaim | None = None
+    environment_script: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +55,12 @@ class PodFabric:
     """Memory-backed /dev/shm: NCCL's shared-memory transport fails on a container's default of 64 MiB (nccl issue 473)."""
     annotations: Mapping[str, str] = field(default_factory=dict)
     tolerations: tuple[Mapping[str, str], ...] = ()
+    parts: PodParts = field(default_factory=PodParts)
+
+    @property
+    def pod_security(self) -> str:
+        """The Pod Security Standard that these pods need; folders of the node are allowed by the widest alone."""
+        return "privileged" if self.capabilities or self.parts.volumes else "baseline"
 
 
 LABEL_QUEUE = "kueue.x-k8s.io/queue-name"
@@ -52,13 +85,14 @@ class PodQueue:
 class PodAdmission:
     """Which nodes a job may run on: the group's own, and only those that passed. ``queue``: where it waits for them.
 
-    ``memtest``: an init container that tests the memory of the job's GPUs before it starts.
+    ``validated``: value of the label that the nodes must have; empty where nodes come for each job, so that none could have it.
+    ``checks``: init containers that look at the node or test its memory before the job starts, the first one first.
     """
 
     node_selector: Mapping[str, str]
-    validated: str = "pass"
+    validated: str = PASS
     queue: PodQueue | None = None
-    memtest: Mapping[str, Any] | None = None
+    checks: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +118,10 @@ class PodProfile:
         merge = Merge.of(spec, container)
         merge_fabric(merge, self.fabric)
         merge.node_selector(self.admission.node_selector)
-        merge.require_node_label(LABEL_VALIDATED, self.admission.validated)
-        if self.admission.memtest:
-            merge.first_init_container(self.admission.memtest)
+        if self.admission.validated:
+            merge.require_node_label(LABEL_VALIDATED, self.admission.validated)
+        for check in reversed(self.admission.checks):
+            merge.first_init_container(check)
         if queue := self.admission.queue:
             merge.job_labels({LABEL_QUEUE: queue.name})
             merge.one_annotation_of(_TOPOLOGY_REQUESTS, queue.topology_request, queue.topology_value)
@@ -103,6 +138,8 @@ class PodProfile:
             if queue
             else {}
         )
+        parts = self.fabric.parts
+        label = {LABEL_VALIDATED: self.admission.validated} if self.admission.validated else {}
         return {
             "fabric": {
                 "resources": {key: str(count) for key, count in sorted(self.fabric.resources.items())},
@@ -111,13 +148,35 @@ class PodProfile:
                 "sharedMemory": self.fabric.shared_memory,
                 "annotations": dict(self.fabric.annotations),
                 "tolerations": [dict(each) for each in self.fabric.tolerations],
+                **_parts_as_data(parts),
             },
             "admission": {
-                "nodeSelector": {**self.admission.node_selector, LABEL_VALIDATED: self.admission.validated},
-                **({"initContainers": [dict(self.admission.memtest)]} if self.admission.memtest else {}),
+                "nodeSelector": {**self.admission.node_selector, **label},
+                **({"initContainers": [dict(each) for each in self.admission.checks]} if self.admission.checks else {}),
                 **waiting,
             },
         }
+
+
+def _parts_as_data(parts: PodParts) -> dict[str, Any]:
+    """Only what there is. ``commandPrefix``: the container's own command follows it."""
+    out: dict[str, Any] = {}
+    if parts.volumes:
+        out["volumes"] = [dict(each) for each in parts.volumes]
+        out["volumeMounts"] = [{"name": name, "mountPath": path} for name, path in parts.mounts.items()]
+    if parts.sidecar:
+        out["initContainers"] = [dict(parts.sidecar)]
+    if parts.claim:
+        out["claim"] = {"name": parts.claim.name, "resourceClaimTemplateName": parts.claim.template}
+        out["claimTemplate"] = dict(parts.claim.template_spec)
+    if parts.environment_script:
+        out["commandPrefix"] = entry(parts.environment_script)
+    return out
+
+
+def entry(script: str) -> list[str]:
+    """What a container's command begins with where a script sets its environment; the command itself follows."""
+    return ["/bin/sh", "-c", (files("gpufabric.plan") / "fabric_entry.sh").read_text("utf-8"), script]
 
 
 def merge_fabric(merge: Merge, fabric: PodFabric) -> None:
@@ -129,3 +188,16 @@ def merge_fabric(merge: Merge, fabric: PodFabric) -> None:
     merge.tolerations(fabric.tolerations)
     if fabric.shared_memory:
         merge.volume({"name": SHM, "emptyDir": {"medium": "Memory"}}, mount_path="/dev/shm")  # noqa: S108 - the pod's, not ours
+    merge_parts(merge, fabric.parts)
+
+
+def merge_parts(merge: Merge, parts: PodParts) -> None:
+    """Volumes, sidecar, claim and script of a fabric."""
+    for volume in parts.volumes:
+        merge.volume(volume, mount_path=parts.mounts.get(volume["name"]))
+    if parts.sidecar:
+        merge.first_init_container(parts.sidecar)
+    if parts.claim:
+        merge.claim(parts.claim.name, parts.claim.template)
+    if parts.environment_script:
+        merge.command_prefix(entry(parts.environment_script))

@@ -5,14 +5,16 @@ from collections.abc import Sequence
 from gpufabric.plan.also import plan_also, unused_floor_problems
 from gpufabric.plan.benchmark import Benchmark, decide_benchmark, decide_floor
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric, group_accelerators, group_fabric, profile_problems
+from gpufabric.plan.fabric_pod import pod_annotations, pod_parts
 from gpufabric.plan.gate import MOST_ALTERNATIVES, GateParts, alternatives, plan_gate
 from gpufabric.plan.health import health_problems, plan_health
 from gpufabric.plan.images import image_problems
 from gpufabric.plan.inside import kept_problems, plan_inside, single_node_problems
+from gpufabric.plan.job_preflight import preflight_container, preflight_problems
 from gpufabric.plan.memtest import memtest_container, memtest_problems
 from gpufabric.plan.model import GroupPlan, StackPlan
 from gpufabric.plan.names import gate_names
-from gpufabric.plan.profile import GPU_TAINT, PodAdmission, PodFabric, PodProfile
+from gpufabric.plan.profile import GPU_TAINT, PASS, PodAdmission, PodFabric, PodProfile
 from gpufabric.plan.queue import QueuePlan, plan_queue, pod_queue, queue_problems, shared_name_problems
 from gpufabric.spec import GateSpec, NodeGroupSpec, Problem, QueueSpec, SpecError, TrainingSpec, ValidationSpec
 
@@ -147,6 +149,8 @@ def decide_hardware(group: NodeGroupSpec, path: str) -> tuple[GroupAccelerators,
     problems = [found for found in (accelerators, fabric) if isinstance(found, Problem)] + profile_problems(group, path)
     if not isinstance(accelerators, Problem):
         problems += memtest_problems(group, accelerators, path)
+        if not isinstance(fabric, Problem):
+            problems += preflight_problems(group, accelerators, fabric, path)
     if problems or isinstance(accelerators, Problem) or isinstance(fabric, Problem):
         raise SpecError(problems)
     return accelerators, fabric
@@ -154,16 +158,30 @@ def decide_hardware(group: NodeGroupSpec, path: str) -> tuple[GroupAccelerators,
 
 def pod_profile(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: GroupFabric) -> PodProfile:
     """The one profile of the group, for its gate and its jobs; queue and memory test are for jobs alone."""
+    of_row = fabric.pod.capabilities if fabric.pod else ()
+    parts = pod_parts(fabric)
     pod_fabric = PodFabric(
         resources={**accelerators.resources, **fabric.resources},
         environment=dict(sorted(fabric.environment.items())),  # a list in the pod: its order must not depend on the wish's
-        capabilities=("IPC_LOCK",) if fabric.rdma else (),  # RDMA pins memory: an unlimited memlock
+        capabilities=("IPC_LOCK",) if fabric.rdma else of_row,  # RDMA pins memory: an unlimited memlock
         shared_memory=accelerators.count > 0,
-        tolerations=(GPU_TAINT,) if accelerators.count else (),
+        tolerations=(*((GPU_TAINT,) if accelerators.count else ()), *map(_toleration, group.tolerates or ())),
+        annotations=pod_annotations(fabric, accelerators.count),
+        parts=parts,
     )
     queue = pod_queue(group.name, group.scheduler) if group.scheduler else None
-    memtest = memtest_container(group, accelerators)
-    return PodProfile(pod_fabric, PodAdmission(node_selector=group.node_selector, queue=queue, memtest=memtest))
+    looks = preflight_container(group, accelerators, fabric, parts.mounts), memtest_container(group, accelerators)
+    admission = PodAdmission(
+        node_selector=group.node_selector,
+        validated="" if group.preflight else PASS,
+        queue=queue,
+        checks=tuple(each for each in looks if each),
+    )
+    return PodProfile(pod_fabric, admission)
+
+
+def _toleration(key: str) -> dict[str, str]:
+    return {"key": key, "operator": "Exists", "effect": "NoSchedule"}
 
 
 def _between_groups(groups: Sequence[NodeGroupSpec]) -> list[Problem]:

@@ -72,6 +72,13 @@ def _environment(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
+def _taint_keys(value: list[str]) -> list[str]:
+    for key in value:
+        if not LABEL_KEY.fullmatch(key):
+            raise ValueError(f"{shown(key)} is no key of a taint; write it as kubectl describe node shows it, without its value")
+    return value
+
+
 Image = Annotated[str, matching(_IMAGE, "an image reference", "registry.example/team/image:1.2")]
 Hca = Annotated[str, matching(_HCA, "a host channel adapter", "mlx5_0, or mlx5 for all that begin so")]
 Interface = Annotated[str, matching(_INTERFACE, "a network interface", "eth0")]
@@ -104,6 +111,13 @@ class MemtestSpec(Wish):
     """Image with dcgmi, pinned; with nv-hostengine where no DCGM engine answers in the pod."""
 
 
+class PreflightSpec(Wish):
+    """A look at the node before every job, instead of the label that says it was validated."""
+
+    image: Image | None = None
+    """Image with a shell and nvidia-smi, pinned. Default: the rank image of the machine's fabric; without one required."""
+
+
 class NodeGroupSpec(Wish):
     """A group of equal nodes of a cluster of one's own."""
 
@@ -127,6 +141,14 @@ class NodeGroupSpec(Wish):
     """The queue in front of this group. Default: the stack's ``scheduler``, if any."""
     memtest: MemtestSpec | None = None
     """A test of the GPUs' memory before every job. Default: none."""
+    preflight: PreflightSpec | None = None
+    """For groups that grow from zero for each job, where no node could be validated before: jobs look at their node themselves
+    and do not ask for the label. Default: jobs run on validated nodes alone."""
+    fabric_attachment: Literal["networks", "dranet"] | None = None
+    """How a pod gets the devices of a GKE machine's fabric: ``networks``, one per rail, or ``dranet``, a resource claim.
+    Default: networks."""
+    tolerates: Annotated[list[str], AfterValidator(_taint_keys)] | None = None
+    """Keys of taints (NoSchedule) that jobs and ranks tolerate beside that of GPUs. Default: none."""
 
 
 class Named(Protocol):

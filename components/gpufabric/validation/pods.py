@@ -73,7 +73,8 @@ def of(raw: Json) -> Pod:
     waits = scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
     labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
     index = str(labels.get(INDEX_KEY, annotations.get(INDEX_KEY, "")))
-    states = status.get("containerStatuses") or []
+    # Init containers first: one that cannot start keeps the others waiting, and is the one to tell of.
+    states = (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or [])
     return Pod(
         name=str(meta.get("name")),
         index=int(index) if index.isascii() and index.isdigit() else -1,
@@ -91,7 +92,8 @@ def _container(raw: Json, spec: Json) -> Container:
     state: dict[str, Any] = raw.get("state") or {}
     kind = next((each for each in ("terminated", "running", "waiting") if each in state), "")
     said = state.get(kind) or {}
-    declared = next((each.get("image") for each in spec.get("containers") or [] if each.get("name") == raw["name"]), "")
+    all_declared = (spec.get("initContainers") or []) + (spec.get("containers") or [])
+    declared = next((each.get("image") for each in all_declared if each.get("name") == raw["name"]), "")
     return Container(
         name=raw["name"],
         image=str(declared or raw.get("image") or ""),

@@ -18,7 +18,7 @@
 #   70 a program is missing   71 no key, or not let in   72 a peer cannot be reached   73 sshd ended   74 bad environment
 #   75 a rank of torch failed   143 index 0 was stopped by TERM
 set -u
-PATH="${PATH:-/usr/bin:/bin}:/usr/local/sbin:/usr/sbin:/sbin"
+PATH="${PATH:-/usr/bin:/bin}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/nvidia/bin" # the last one: GKE's nvidia-smi
 export PATH
 root=${GATE_ROOT:-/gate}
 shared=$root/shared

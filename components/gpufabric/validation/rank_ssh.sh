@@ -20,9 +20,15 @@ look_for_programs() {
 under_mpirun() { # under_mpirun SECONDS OUTPUT RANKS HOSTS COMMAND...: its exit code
   span=$1 file=$2 ranks=$3 hosts=$4
   shift 4
-  # PATH and LD_LIBRARY_PATH: a login by ssh does not get what the image sets in its environment.
-  for name in PYTHONPATH PATH LD_LIBRARY_PATH $(env | sed -n 's/^\(GATE_[A-Z0-9_]*\)=.*/\1/p') ${GATE_FORWARD:-}; do
+  # A login by ssh does not get what the image sets in its environment (PATH), nor what a vendor's script has set here before us.
+  prefixes=GATE_
+  if [ -n "${GATE_ENVIRONMENT_SCRIPT:-}" ]; then prefixes='GATE_ NCCL_ CUDA_'; fi
+  given=' '
+  for name in PYTHONPATH PATH LD_LIBRARY_PATH ${GATE_FORWARD:-} \
+    $(for prefix in $prefixes; do env | sed -n "s/^\(${prefix}[A-Z0-9_]*\)=.*/\1/p"; done); do
     case $name in '' | [0-9]* | *[!A-Za-z0-9_]*) continue ;; esac
+    case $given in *" $name "*) continue ;; esac # mpirun refuses a name that it is given twice
+    given="$given$name "
     eval "value=\${$name+set}"
     if [ "$value" = set ]; then set -- -x "$name" "$@"; fi # mpirun complains about names that are not set
   done
