@@ -30,6 +30,8 @@ def fabric_part(template: Mapping[str, Any], container: str) -> dict[str, Any]:
         "pod rights": {key: pod[key] for key in ("hostNetwork", "hostIPC", "hostPID", "runtimeClassName") if key in pod},
         "tolerations": pod.get("tolerations", []),
         "annotations": template.get("metadata", {}).get("annotations", {}),
+        "sidecars": pod.get("initContainers", []),
+        "claims": (pod.get("resourceClaims", []), found.get("resources", {}).get("claims", [])),
     }
 
 
@@ -80,6 +82,8 @@ def test_what_that_is_for_eight_h100_on_infiniband() -> None:
         "pod rights": {},
         "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
         "annotations": {},
+        "sidecars": [],
+        "claims": ([], []),
     }
 
 
@@ -121,7 +125,7 @@ def test_the_environment_reaches_every_rank(spec: dict[str, Any]) -> None:
 
 
 def test_an_annotation_of_the_fabric_reaches_gate_and_job_alike() -> None:
-    """No table has annotations yet (multi-network clusters will): the way for them is the same one."""
+    """Whoever wrote them: fabrics of GKE have some in the table (test_fabric_pod)."""
     group = plan_of(H100).groups[0]
     fabric = replace(
         group.profile.fabric, annotations={"k8s.v1.cni.cncf.io/networks": "rdma"}, tolerations=({"key": "a"}, {"key": "b"})

@@ -38,14 +38,17 @@ from gpufabric.kubernetes.args import (
     NcclValidationArgs,
     NodeGroupArgs,
     NodeHealthCheckArgs,
+    PreflightArgs,
     SchedulerArgs,
     ValidationArgs,
 )
 from gpufabric.kubernetes.fabric_daemons import FabricDaemonsArgs
+from gpufabric.kubernetes.fabric_networks import FabricNetworksArgs, NodeNetworkArgs
 from gpufabric.spec.aws import capacity, cluster, network, node_group, storage, training
 from gpufabric.spec.cloud import ApiAccess
 from gpufabric.spec.cloud.storage import ServiceAccountRef
 from gpufabric.spec.daemons import FabricDaemonsSpec
+from gpufabric.spec.networks import FabricNetworksSpec, NodeNetworkSpec
 
 MODELS: dict[Any, type[BaseModel]] = {
     FabricProfileArgs: spec.FabricProfile,
@@ -59,6 +62,9 @@ MODELS: dict[Any, type[BaseModel]] = {
     JobQueueArgs: spec.QueueSpec,
     KubernetesTrainingStackArgs: spec.GroupsSpec,
     FabricDaemonsArgs: FabricDaemonsSpec,
+    FabricNetworksArgs: FabricNetworksSpec,
+    NodeNetworkArgs: NodeNetworkSpec,
+    PreflightArgs: spec.PreflightSpec,
     ApiAccessArgs: ApiAccess,
     AwsCapacityArgs: capacity.AwsCapacitySpec,
     AwsNetworkArgs: network.AwsNetworkWish,
@@ -83,6 +89,8 @@ HANDLES: dict[Any, AbstractSet[str]] = {
     EksGpuNodeGroupArgs: {
         *("cluster_name", "cluster_security_group_id", "efa_security_group_id", "subnet_id", "node_role_arn"),
     },
+    FabricNetworksArgs: {"networks"},
+    NodeNetworkArgs: {"network", "subnetwork"},
     FsxLustreArgs: {"cluster_name", "vpc_id", "subnet_id", "client_security_group_id"},
     S3BucketArgs: {"cluster_name"},
 }

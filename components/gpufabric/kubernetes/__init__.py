@@ -9,12 +9,14 @@ from gpufabric.kubernetes.stack import KubernetesTrainingStack
 if TYPE_CHECKING:
     from gpufabric.kubernetes.fabric_daemons import FabricDaemons
     from gpufabric.kubernetes.fabric_gate import FabricGate
+    from gpufabric.kubernetes.fabric_networks import FabricNetworks
     from gpufabric.kubernetes.job_queue import JobQueue
     from gpufabric.kubernetes.node_health_check import NodeHealthCheck
 
 __all__ = [
     "FabricDaemons",
     "FabricGate",
+    "FabricNetworks",
     "JobQueue",
     "KubernetesNodeGroup",
     "KubernetesTrainingStack",
@@ -33,6 +35,10 @@ def __getattr__(name: str) -> Any:
         from gpufabric.kubernetes.fabric_gate import FabricGate
 
         return FabricGate
+    if name == "FabricNetworks":
+        from gpufabric.kubernetes.fabric_networks import FabricNetworks
+
+        return FabricNetworks
     if name == "JobQueue":
         from gpufabric.kubernetes.job_queue import JobQueue
 

@@ -1,4 +1,4 @@
-"""Device plugins of the fabric: without them no pod can ask for a GPU or a network device."""
+"""Device plugins and installers of the fabric: without them no pod can ask for a device, and NCCL finds no plugin."""
 
 from collections.abc import Sequence
 from typing import NotRequired, TypedDict
@@ -15,15 +15,16 @@ class FabricDaemonsArgs(TypedDict):
     """Arguments of :class:`gpufabric.kubernetes.FabricDaemons`."""
 
     daemons: list[str]
-    """Names of device plugins of the table, at least one: ``aws-efa-device-plugin``, ``nvidia-device-plugin``."""
+    """Names of the table, at least one: device plugins such as ``nvidia-device-plugin``, installers such as
+    ``nccl-rdma-installer``."""
     images: NotRequired[dict[str, str]]
-    """Another image for a device plugin, by its name: a mirror of the table's. Default: the table's images."""
+    """Another image by name, of an installer for what it installs: a mirror of the table's. Default: the table's images."""
     namespace: NotRequired[str]
     """Namespace that exists. Default: ``kube-system``, where pods may call themselves critical for their node."""
 
 
 class FabricDaemons(ComponentResource):
-    """Device plugins as DaemonSets of our own: pinned images, on the nodes that have the hardware, held ones too.
+    """Device plugins and installers as DaemonSets of our own: pinned, on the nodes that have the hardware, held ones too.
 
     Not beside a GPU operator or another installation of the same plugins: two of them fight for one socket.
 

@@ -53,5 +53,7 @@ def unused_floor_problems(wish: ValidationSpec, plans: Iterable[GroupPlan]) -> l
     """A floor for an all_gather that no group runs."""
     if wish.floor_all_gather_gbytes_per_s is None or any(plan.gate.gate.expectation.also for plan in plans):
         return []
-    reason = "no group runs an all_gather: that takes backend nccl, GPUDirect or RDMA, exactly 2 nodes and more than one GPU in each"
+    reason = (
+        "no group runs an all_gather: that takes backend nccl, GPUDirect or RDMA, exactly 2 nodes and more than one GPU in each"
+    )
     return [Problem(_PATH, reason, "leave it out")]

@@ -88,4 +88,3 @@ def _claim(row: FabricPod, rails: int) -> PodClaim:
     return PodClaim(
         name=CLAIM, template=f"gpufabric-{row.name}-{rails}", template_spec={"spec": {"devices": {"requests": requests}}}
     )
-

@@ -29,8 +29,8 @@ class Floor:
 class GatePlan:
     """The gate of one node group: its contract for the programs in the cluster, and the objects that hold them.
 
-    ``trigger`` is a hash of all that is validated plus the user's run counter: another value runs the gate again. ``claim``: the
-    ranks' devices, whose template has to be in the gate's namespace.
+    ``trigger`` is a hash of all that is validated plus the user's run counter: another value runs the gate again.
+    ``claim``: the ranks' devices, whose template has to be in the gate's namespace.
     """
 
     names: GateNames

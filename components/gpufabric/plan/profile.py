@@ -14,7 +14,7 @@ from gpufabric.plan.merge import Merge
 from gpufabric.validation.contract import LABEL_VALIDATED
 
 SHM = "dshm"
-PASS = "pass"
+VALIDATED = "pass"
 """Value of the label of validated nodes."""
 GPU_TAINT: Mapping[str, str] = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 """The taint that clouds and GPU operators put on GPU nodes; tolerating it where it is absent changes nothing."""
@@ -22,7 +22,7 @@ GPU_TAINT: Mapping[str, str] = {"key": "nvidia.com/gpu", "operator": "Exists", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodClaim:
-    """Devices by dynamic resource allocation. ``template``: name of the ResourceClaimTemplate, one in every namespace of pods."""
+    """Devices by dynamic resource allocation. ``template``: name of the ResourceClaimTemplate in the namespace of the pods."""
 
     name: str
     template: str
@@ -90,7 +90,7 @@ class PodAdmission:
     """
 
     node_selector: Mapping[str, str]
-    validated: str = PASS
+    validated: str = VALIDATED
     queue: PodQueue | None = None
     checks: tuple[Mapping[str, Any], ...] = ()
 

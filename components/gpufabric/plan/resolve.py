@@ -14,7 +14,7 @@ from gpufabric.plan.job_preflight import preflight_container, preflight_problems
 from gpufabric.plan.memtest import memtest_container, memtest_problems
 from gpufabric.plan.model import GroupPlan, StackPlan
 from gpufabric.plan.names import gate_names
-from gpufabric.plan.profile import GPU_TAINT, PASS, PodAdmission, PodFabric, PodProfile
+from gpufabric.plan.profile import GPU_TAINT, VALIDATED, PodAdmission, PodFabric, PodProfile
 from gpufabric.plan.queue import QueuePlan, plan_queue, pod_queue, queue_problems, shared_name_problems
 from gpufabric.spec import GateSpec, NodeGroupSpec, Problem, QueueSpec, SpecError, TrainingSpec, ValidationSpec
 
@@ -173,7 +173,7 @@ def pod_profile(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: G
     looks = preflight_container(group, accelerators, fabric, parts.mounts), memtest_container(group, accelerators)
     admission = PodAdmission(
         node_selector=group.node_selector,
-        validated="" if group.preflight else PASS,
+        validated="" if group.preflight else VALIDATED,
         queue=queue,
         checks=tuple(each for each in looks if each),
     )

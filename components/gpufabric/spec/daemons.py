@@ -20,8 +20,8 @@ class FabricDaemonsSpec(Wish):
     """Which device plugins a cluster runs."""
 
     daemons: Annotated[list[str], AfterValidator(_unique)]
-    """Names of device plugins of the table."""
+    """Names of device plugins and installers of the table."""
     images: dict[str, Image] = Field(default_factory=dict)
-    """Another image for a device plugin, by its name: a mirror of the table's. Default: the table's images."""
+    """Another image by name, of an installer for what it installs: a mirror of the table's. Default: the table's images."""
     namespace: Annotated[str, matching(DNS_LABEL, "a namespace", "kube-system")] = "kube-system"
     """Namespace that exists. Default ``kube-system``, where pods may call themselves critical for their node."""

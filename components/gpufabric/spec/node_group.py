@@ -75,7 +75,9 @@ def _environment(value: dict[str, str]) -> dict[str, str]:
 def _taint_keys(value: list[str]) -> list[str]:
     for key in value:
         if not LABEL_KEY.fullmatch(key):
-            raise ValueError(f"{shown(key)} is no key of a taint; write it as kubectl describe node shows it, without its value")
+            raise ValueError(
+                f"{shown(key)} is no key of a taint; write it as kubectl describe node shows it, without its value"
+            )
     return value
 
 
