@@ -10,7 +10,7 @@ from tests.kubernetes.mocked import Recording, run
 
 
 def networks(machine_type: str, count: int, **how: Any) -> Recording:
-    given = [{"network": f"vpc-{each}", "subnetwork": f"sub-{each}"} for each in range(count)]
+    given: Any = [{"network": f"vpc-{each}", "subnetwork": f"sub-{each}"} for each in range(count)]
     return run(lambda: FabricNetworks("fabric", {"machine_type": machine_type, "networks": given}), **how)
 
 

@@ -374,7 +374,7 @@ class Node:
         return done.returncode, log.read_text() if log.exists() else done.stdout
 
 
-LOOKS = {
+LOOKS: dict[str, tuple[dict[str, Any], int, str]] = {
     "healthy": ({}, 0, "gpufabric preflight: passed"),
     "a lost GPU": ({"gpus": 7}, 1, "7 GPUs answer, wanted 8"),
     "memory errors": ({"errors": "2"}, 1, "uncorrected memory errors of a GPU since its driver was loaded: 2"),
