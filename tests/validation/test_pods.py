@@ -27,3 +27,24 @@ PODS = [of_node(0, "gpu-a"), of_node(1, "gpu-b"), of_node(11, "gpu-l"), of_node(
 )
 def test_hosts_are_told_with_their_nodes(said: str, told: str) -> None:
     assert pods.with_nodes(said, "train-ranks", PODS) == told
+
+
+def test_a_sidecar_that_cannot_start_is_told_with_its_image() -> None:
+    """The others wait for it and have nothing to say."""
+    waiting = {"state": {"waiting": {"reason": "PodInitializing"}}}
+    stuck = {"state": {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}}
+    crashed = {"state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}}}
+    spec = {
+        "initContainers": [{"name": "tcpxo-daemon", "image": "x/rxdm:1"}],
+        "containers": [{"name": "rank", "image": "x/n:1"}],
+    }
+    for state, found in ((stuck, pods.waiting_image), (crashed, pods.waiting_create)):
+        status = {
+            "initContainerStatuses": [{"name": "tcpxo-daemon", "image": "", **state}],
+            "containerStatuses": [{"name": "rank", "image": "", **waiting}],
+        }
+        pod = pods.of({"metadata": {"name": "train-ranks-0"}, "spec": spec, "status": status})
+        named = found(pod)
+        assert named is not None
+        assert (named.name, named.image) == ("tcpxo-daemon", "x/rxdm:1")
+        assert not pod.started

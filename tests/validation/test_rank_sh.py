@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,28 @@ def test_rank_0_runs_the_benchmark(pod: Pod) -> None:
     assert f"AuthorizedKeysFile={pod.root}/shared/authorized_keys" in pod.text("sshd.args")
     assert "PasswordAuthentication=no" in pod.text("sshd.args")
     assert len(pod.text("ssh.args").splitlines()) == 2
+
+
+def test_what_a_vendors_script_has_set_reaches_every_rank_once(pod: Pod) -> None:
+    """mpirun refuses a name that it is given twice; without a script the image's own settings stay where they are."""
+    pod.authorize()
+    pod.environment |= {"NCCL_NET": "gIB", "NCCL_TUNER_CONFIG_PATH": "/gib/tuner", "CUDA_VISIBLE_DEVICES": "0", "OTHER": "x"}
+    pod.environment["GATE_FORWARD"] = "NCCL_NET"
+    pod.environment[contract.ENV_SCRIPT] = "/usr/local/gib/scripts/set_nccl_env.sh"
+    assert pod.run() == 0, pod.output
+    words = pod.text("mpirun.args").split()
+    given = [word for before, word in pairwise(words) if before == "-x"]
+    assert {"NCCL_NET", "NCCL_TUNER_CONFIG_PATH", "CUDA_VISIBLE_DEVICES"} <= set(given)
+    assert len(given) == len(set(given))
+    assert "OTHER" not in given
+
+
+def test_without_a_vendors_script_only_what_is_named_is_handed_on(pod: Pod) -> None:
+    pod.authorize()
+    pod.environment |= {"NCCL_NET": "gIB", "NCCL_TUNER_CONFIG_PATH": "/gib/tuner", "GATE_FORWARD": "NCCL_NET"}
+    assert pod.run() == 0, pod.output
+    assert "-x NCCL_NET" in pod.text("mpirun.args")
+    assert "NCCL_TUNER_CONFIG_PATH" not in pod.text("mpirun.args")
 
 
 def test_another_benchmark(pod: Pod) -> None:
