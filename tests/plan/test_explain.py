@@ -28,8 +28,8 @@ def test_eight_h100_on_infiniband() -> None:
     assert health.startswith(begins)
     assert health.endswith("; only said: pcie, persistence")
     assert lines["health limits"][0] == (
-        "8 GPUs, 18 NVLinks per GPU, at most 0 uncorrected ECC errors, XIDs of the last 7200 s, 8 adapters, "
-        "400 Gbit/s per port, shared memory of 1024 MiB, interface eth0"
+        "8 GPUs, 18 NVLinks per GPU, at most 0 uncorrected ECC errors, XIDs of the last 7200 s, dcgmi diag level 1, "
+        "8 adapters, 400 Gbit/s per port, shared memory of 1024 MiB, interface eth0"
     )
     assert lines["image of the ranks"] == (
         "ghcr.io/acme/gate:1.2",

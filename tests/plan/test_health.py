@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from gpufabric.hardware.health import health_checks, xids
+from gpufabric.validation import contract
 from gpufabric.validation.health_wish import GPU_CHECKS, RDMA_CHECKS, Health
 from tests.plan.test_gate import SPECS, every_spec
-from tests.spec.specs import H100, changed, plan_of, problems
+from tests.spec.specs import CPU, H100, changed, plan_of, problems
 
 
 def wish_of(spec: dict[str, Any]) -> Health:
@@ -103,3 +104,25 @@ def test_another_wording_of_an_advice_is_not_validated_again() -> None:
 def test_severities_that_cannot_be(health: dict[str, str], says: str) -> None:
     (problem,) = problems(changed(H100, validation__health=health))
     assert problem.startswith(says)
+
+
+@pytest.mark.parametrize(("level", "more_s"), [(1, 0), (2, 660), (3, 1800)])
+def test_a_higher_level_of_dcgm_has_its_time(level: int, more_s: int) -> None:
+    spec = changed(H100, validation__dcgm_level=level)
+    assert (wish_of(spec).dcgm_level, wish_of(spec).dcgm_more_s) == (level, more_s)
+    gate, first = plan_of(spec).groups[0].gate, plan_of(H100).groups[0].gate
+    assert gate.deadlines.judge_s == first.deadlines.judge_s + more_s
+    assert gate.deadlines.rank_job_s == first.deadlines.rank_job_s + more_s
+    assert gate.deadlines.coordinator_s == first.deadlines.coordinator_s + more_s, "pairs do without"
+    container = gate.gate.rank_job["spec"]["template"]["spec"]["containers"][0]
+    told = {each["name"]: each["value"] for each in container["env"] if each["name"].startswith("GATE_DCGM")}
+    assert told == ({contract.ENV_DCGM_LEVEL: str(level), contract.ENV_DCGM_SECONDS: str(more_s)} if more_s else {})
+
+
+def test_nodes_without_gpus_have_no_dcgm() -> None:
+    spec = changed(CPU, validation__dcgm_level=3)
+    assert wish_of(spec) == wish_of(CPU)
+
+
+def test_other_levels_are_refused() -> None:
+    assert "validation.dcgm_level" in "\n".join(problems(changed(H100, validation__dcgm_level=4)))

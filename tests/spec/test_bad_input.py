@@ -10,7 +10,7 @@ from tests.spec.specs import CPU, GONE, H100, changed, problems
 GROUP = "node_groups[0]"
 VALIDATION_KEYS = (
     "image, rank_image, backend, floor_gbytes_per_s, floor_all_gather_gbytes_per_s, max_size, run, wait, "
-    "health, nodes_minutes, start_minutes, benchmark_minutes, hold, keep, single_node_ok, stand_ins"
+    "health, dcgm_level, nodes_minutes, start_minutes, benchmark_minutes, hold, keep, single_node_ok, stand_ins"
 )
 GROUP_KEYS = "name, node_selector, accelerators, nodes, network_tier, fabric, machine_type, profile, scheduler, memtest"
 GROUP_KEYS += ", preflight, fabric_attachment, tolerates"

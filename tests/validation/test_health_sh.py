@@ -165,6 +165,13 @@ def test_a_program_that_hangs_is_not_waited_for(node: Node) -> None:
     assert "ecc" in report.passed
 
 
+def test_a_higher_level_of_dcgm_is_asked_for_and_waited_for(node: Node) -> None:
+    node.programs.fake("dcgmi", f"[ \"$*\" = 'diag -r 3 -j' ] && sleep 2 && cat <<'END'\n{outputs.dcgm()}\nEND")
+    node.environment |= {"GATE_HEALTH_SECONDS": "1", "GATE_DCGM_LEVEL": "3", "GATE_DCGM_SECONDS": "20"}
+    node.run()
+    assert "dcgm" in examine(replace(WANTED, dcgm_level=3), load(node.root / "shared/health")).passed
+
+
 def test_this_machine_as_it_is(tmp_path: Path) -> None:
     """No fakes: a node without GPUs, as in the local cluster."""
     done = subprocess.run([SHELL, str(HEALTH)], env={"GATE_ROOT": str(tmp_path), "PATH": "/usr/bin:/bin"}, check=False)

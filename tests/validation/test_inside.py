@@ -11,6 +11,7 @@ import pytest
 
 from gpufabric.validation import alone, contract, inside, inside_group, sidecar
 from gpufabric.validation.files import write_whole
+from gpufabric.validation.health_wish import Health
 from gpufabric.validation.inside_wish import Inside
 from gpufabric.validation.measurement import InsideResult, Measurement, parse
 from gpufabric.validation.pairs import pair_gate
@@ -305,6 +306,23 @@ def test_a_pair_that_looks_for_the_node_does_without_and_its_clocks_are_shorter(
     assert pair.timeouts.rank_job_s == gate.timeouts.rank_job_s - 60
     env = {each["name"]: each["value"] for each in pair.rank_job["spec"]["template"]["spec"]["containers"][1]["env"]}
     assert env[contract.ENV_DEADLINE_SECONDS] == "270"
+
+
+def test_a_pair_that_looks_for_the_node_does_without_a_long_stage_0() -> None:
+    raw = copy.deepcopy(GATE) | {"health": Health(interface="eth0", gpus=8, dcgm_level=2, dcgm_more_s=40).to_dict()}
+    level = {contract.ENV_DCGM_LEVEL: "2", contract.ENV_DCGM_SECONDS: "40"}
+    rank = raw["rank_job"]["spec"]["template"]["spec"]["containers"][0]
+    rank["env"] = [*ENVIRONMENT, *({"name": name, "value": value} for name, value in level.items())]
+    gate = contract.parse(json.dumps(raw))
+
+    def told(of: contract.Gate) -> dict[str, str]:
+        env = of.rank_job["spec"]["template"]["spec"]["containers"][0]["env"]
+        return {each["name"]: each["value"] for each in env if each["name"].startswith("GATE_DCGM")}
+
+    assert told(pair_gate(gate, ("n0", "n1"), 0, 0, timeouts=gate.timeouts)) == level, "a late node is looked at as well"
+    pair = pair_gate(gate, ("n0", "n1"), 1, 0)
+    assert told(pair) == {}
+    assert pair.timeouts.rank_job_s == gate.timeouts.rank_job_s - 40
 
 
 def test_a_pair_with_a_late_node_goes_through_it() -> None:

@@ -143,6 +143,14 @@ def test_last_words() -> None:
     assert table.parse(healthy().text() + EPILOGUE).last_words.startswith("mpirun detected")
     libevent = "[warn] Epoll MOD(1) on fd 24 failed. Old events were 6; read change was 0 (none): Bad file descriptor"
     assert table.parse(f"{libevent}\n{EPILOGUE}{libevent}").last_words.startswith("mpirun detected")
+    alike = (
+        "[n0-ranks-0:00086] 1 more process has sent help message help-mpi-btl-tcp.txt / peer hung up\n"
+        '[n0-ranks-0:00086] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages\n'
+    )
+    assert table.parse(f"{EPILOGUE}{alike}").last_words.startswith("mpirun detected")
+    assert table.parse(f"{EPILOGUE}{alike.replace('1 more process has', '2 more processes have')}").last_words.startswith(
+        "mpirun"
+    )
     assert table.parse(healthy().text()).last_words == ""
 
 

@@ -22,6 +22,14 @@ class HealthCheck(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DcgmLevel(Row):
+    """A row ``[[dcgm]]``: a level of dcgmi diag. ``more_s``: seconds that it may take beyond the minute of all readings."""
+
+    level: int
+    more_s: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NvLinks(Row):
     """A row ``[[nvlink]]``: active links of a healthy GPU."""
 
@@ -53,6 +61,12 @@ class XidRow(Row):
 def health_checks() -> Mapping[str, HealthCheck]:
     """All checks by name."""
     return {row.name: row for row in listed_rows(HealthCheck, _FILE, "check")}
+
+
+@cache
+def dcgm_levels() -> Mapping[int, DcgmLevel]:
+    """All levels by number."""
+    return {row.level: row for row in listed_rows(DcgmLevel, _FILE, "dcgm")}
 
 
 @cache

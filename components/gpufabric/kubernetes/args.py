@@ -110,6 +110,8 @@ class ValidationArgs(TypedDict):
     """Wait for nodes that are not Ready. Default: true. ``false``: fewer nodes than asked give the outcome pending."""
     health: NotRequired[dict[str, str]]
     """How bad a finding of stage 0 is: fatal, warning; by check or XID (``xid-63``, also ignore). Default: the table's."""
+    dcgm_level: NotRequired[int]
+    """Level of ``dcgmi diag`` in stage 0: 1 (default, seconds), 2 (minutes) or 3 (a quarter of an hour). The clocks follow."""
     nodes_minutes: NotRequired[float]
     """How long to wait for the nodes, Ready and drained, 0.1 to 1,440 minutes. Default: 15."""
     start_minutes: NotRequired[float]
@@ -148,6 +150,8 @@ class NodeHealthCheckArgs(TypedDict):
     """The gate's own image, pinned, with Python 3.11: it judges, and reads unless the profile names another image."""
     health: NotRequired[dict[str, str]]
     """How bad a finding is: fatal, warning; by check or XID (``xid-63``, also ignore). Default: the table's."""
+    dcgm_level: NotRequired[int]
+    """Level of ``dcgmi diag``: 1 (default, seconds), 2 (minutes) or 3 (a quarter of an hour). The clocks follow."""
     run: NotRequired[int]
     """Raise it to look again, 1 to 1,000,000. Default: 1."""
     start_minutes: NotRequired[float]

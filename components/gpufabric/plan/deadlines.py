@@ -29,17 +29,17 @@ class Deadlines:
     resource_s: int
 
 
-def gate_deadlines(wish: ValidationSpec, nodes: int, inside_s: int = 0) -> Deadlines:
-    """All clocks of a gate from the three that a user may set, and the time of stage 1.
+def gate_deadlines(wish: ValidationSpec, nodes: int, stages_s: int = 0) -> Deadlines:
+    """All clocks of a gate from the three that a user may set, and the time of stage 1 and of a long stage 0.
 
-    Where pairs can tell who it is, there is time for all rounds; a pair's nodes have been through stage 1 already.
+    Where pairs can tell who it is, there is time for all rounds; a pair's nodes have been through these stages already.
     """
     nodes_s, start_s, benchmark_s = (ceil(60 * m) for m in (wish.nodes_minutes, wish.start_minutes, wish.benchmark_minutes))
-    judge_s = start_s + inside_s + benchmark_s + _STOP_S
+    judge_s = start_s + stages_s + benchmark_s + _STOP_S
     rank_job_s = start_s + judge_s + _STOP_S
     of_group = contract.Timeouts(nodes_s=nodes_s, ranks_start_s=start_s, benchmark_s=benchmark_s, rank_job_s=rank_job_s)
     rounds = contract.PAIR_ROUNDS if nodes >= contract.LEAST_NODES_FOR_PAIRS else 0
-    of_pairs_s = rounds * (of_group.of_pair(inside_s).rank_job_s + _BETWEEN_S)
+    of_pairs_s = rounds * (of_group.of_pair(stages_s).rank_job_s + _BETWEEN_S)
     coordinator_s = nodes_s + rank_job_s + of_pairs_s + _CLEAR_S + _REPORT_S
     return Deadlines(
         nodes_s=nodes_s,

@@ -160,6 +160,7 @@ def _health(wish: Health) -> Iterator[Line]:
         f"{wish.nvlinks_per_gpu} NVLinks per GPU" if wish.nvlinks_per_gpu else "",
         f"at most {wish.ecc_most_errors} uncorrected ECC errors" if wish.gpus else "",
         f"XIDs of the last {wish.xid_window_s} s" if wish.gpus else "",
+        f"dcgmi diag level {wish.dcgm_level}" if wish.gpus else "",
         f"{wish.hcas_per_node} adapters" if wish.hcas_per_node else "",
         f"{wish.hca_gbits_per_s} Gbit/s per port" if wish.hca_gbits_per_s else "",
         f"shared memory of {wish.shm_mib} MiB" if wish.shm_mib else "",

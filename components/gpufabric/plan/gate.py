@@ -11,6 +11,7 @@ from gpufabric.plan.benchmark import COLLECTIVE, Benchmark
 from gpufabric.plan.cloud import LABEL_GROUP
 from gpufabric.plan.deadlines import Deadlines, gate_deadlines
 from gpufabric.plan.fabric import GroupFabric
+from gpufabric.plan.health import dcgm_environment
 from gpufabric.plan.images import rank_image
 from gpufabric.plan.inside import InsideRun
 from gpufabric.plan.merge import Merge
@@ -51,7 +52,8 @@ class GateParts:
 
 def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
     """Lay out the gate. Pure: the same wish gives the same plan, byte for byte."""
-    deadlines = gate_deadlines(parts.validation, parts.group.nodes, parts.inside.wish.seconds if parts.inside else 0)
+    stages_s = (parts.inside.wish.seconds if parts.inside else 0) + (parts.health.dcgm_more_s if parts.health else 0)
+    deadlines = gate_deadlines(parts.validation, parts.group.nodes, stages_s)
     image = rank_image(parts.fabric, parts.validation)
     draft = contract.Gate(
         stack=stack,
@@ -202,7 +204,7 @@ def _rank_job(parts: GateParts, names: GateNames, deadlines: Deadlines, image: s
 
 def _of_ranks(parts: GateParts) -> dict[str, str]:
     """What only the rank container is told: what it runs, and how."""
-    out = {}
+    out = dcgm_environment(parts.health) if parts.health else {}
     if parts.benchmark.backend == "torch":
         out[contract.ENV_BACKEND] = parts.benchmark.backend
     if parts.benchmark.command:

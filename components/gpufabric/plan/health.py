@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
-from gpufabric.hardware.health import find_hcas, find_nvlinks, health_checks, xids
+from gpufabric.hardware.health import dcgm_levels, find_hcas, find_nvlinks, health_checks, xids
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric
 from gpufabric.plan.profile import PodFabric
 from gpufabric.spec import Problem, dotted
+from gpufabric.validation import contract
 from gpufabric.validation.health_wish import Health, Rule, Xid
 
 XID = "xid-"
@@ -31,7 +32,11 @@ def health_problems(severities: Mapping[str, str], path: str) -> list[Problem]:
 
 
 def plan_health(
-    accelerators: GroupAccelerators, fabric: GroupFabric, profile: PodFabric, severities: Mapping[str, str]
+    accelerators: GroupAccelerators,
+    fabric: GroupFabric,
+    profile: PodFabric,
+    severities: Mapping[str, str],
+    dcgm_level: int,
 ) -> Health:
     """The section. Only what the wish needs: nodes without GPUs are held to no GPU rule. ``severities``: the user's own."""
     name, count = accelerators.accelerator.name, accelerators.count
@@ -50,9 +55,18 @@ def plan_health(
         ecc_most_errors=checks["ecc"].most_errors if count else 0,
         xid_window_s=checks["xid"].window_s if count else 0,
         xids=_xids(severities) if count else {},
+        dcgm_level=dcgm_level if count else 1,
+        dcgm_more_s=dcgm_levels()[dcgm_level].more_s if count else 0,
     )
     rules = {each: Rule(severities.get(each, checks[each].severity), checks[each].fix) for each in wish.wanted}
     return Health(**{**wish.__dict__, "rules": rules})
+
+
+def dcgm_environment(wish: Health) -> dict[str, str]:
+    """What health.sh is told of the level; nothing where it is the first."""
+    if not wish.dcgm_more_s:
+        return {}
+    return {contract.ENV_DCGM_LEVEL: str(wish.dcgm_level), contract.ENV_DCGM_SECONDS: str(wish.dcgm_more_s)}
 
 
 def _mebibytes(quantity: int | str) -> int:

@@ -6,7 +6,7 @@ from math import ceil
 from typing import Any
 
 from gpufabric.plan.gate import SMALL, UNPRIVILEGED, digest
-from gpufabric.plan.health import health_problems, plan_health
+from gpufabric.plan.health import dcgm_environment, health_problems, plan_health
 from gpufabric.plan.images import unpinned
 from gpufabric.plan.merge import Merge
 from gpufabric.plan.names import gate_names
@@ -53,11 +53,13 @@ def resolve_node_check(spec: HealthCheckSpec, stack: str) -> NodeCheckPlan:
     if problems:
         raise SpecError(problems)
     profile = pod_profile(group, accelerators, fabric)
-    health = plan_health(accelerators, fabric, profile.fabric, spec.health)
+    health = plan_health(accelerators, fabric, profile.fabric, spec.health, spec.dcgm_level)
     own = gate_names(stack, group.name)
     start_s = ceil(60 * spec.start_minutes)
     programs, wish = f"{group.name}-health-programs", f"{group.name}-health-plan"
-    job_spec = _job_spec(spec, image, profile, start_s, interface=fabric.interface, programs=programs, wish=wish)
+    read_s = _READ_S + health.dcgm_more_s
+    env = {contract.ENV_INTERFACE: fabric.interface, **dcgm_environment(health)}
+    job_spec = _job_spec(spec, image, profile, start_s, read_s=read_s, env=env, programs=programs, wish=wish)
     trigger = digest([health.without_advice().to_dict(), job_spec, spec.run])
     return NodeCheckPlan(
         namespace=spec.namespace or f"{own.namespace}-health",
@@ -69,12 +71,20 @@ def resolve_node_check(spec: HealthCheckSpec, stack: str) -> NodeCheckPlan:
         pod_security=profile.fabric.pod_security,
         claim=profile.fabric.parts.claim,
         trigger=trigger,
-        resource_s=start_s + _READ_S + _REPORT_S,
+        resource_s=start_s + read_s + _REPORT_S,
     )
 
 
 def _job_spec(
-    spec: HealthCheckSpec, image: str, profile: PodProfile, start_s: int, *, interface: str, programs: str, wish: str
+    spec: HealthCheckSpec,
+    image: str,
+    profile: PodProfile,
+    start_s: int,
+    *,
+    read_s: int,
+    env: Mapping[str, str],
+    programs: str,
+    wish: str,
 ) -> dict[str, Any]:
     labels = contract.labels(spec.node_group.name, "health")
     term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
@@ -97,7 +107,7 @@ def _job_spec(
                     "image": image,
                     "imagePullPolicy": "IfNotPresent",
                     "command": ["/bin/sh", "-c", _READ],
-                    "env": [{"name": contract.ENV_INTERFACE, "value": interface}],
+                    "env": [{"name": name, "value": value} for name, value in env.items()],
                     "volumeMounts": [shared, of_programs],
                 },
                 {
@@ -107,7 +117,7 @@ def _job_spec(
                     "command": list(contract.NODE_CHECK_COMMAND),
                     "env": [
                         {"name": contract.ENV_PYTHONPATH, "value": contract.LIB_DIR},
-                        {"name": contract.ENV_START_SECONDS, "value": str(_READ_S)},
+                        {"name": contract.ENV_START_SECONDS, "value": str(read_s)},
                         {"name": contract.ENV_NODE_NAME, "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
                     ],
                     "resources": dict(SMALL),
@@ -132,6 +142,6 @@ def _job_spec(
         # Not per index: the provider that Pulumi follows Jobs with does not know that reason of a failure, and would wait on.
         # A sick node's pod stays a moment instead, so that the others get to say whether they are sick, too (node_check).
         "backoffLimit": 0,
-        "activeDeadlineSeconds": start_s + _READ_S,
+        "activeDeadlineSeconds": start_s + read_s,
         "template": merge.result,
     }

@@ -123,7 +123,7 @@ def resolve_group(
         floor=floor,
         validation=validation,
         groups=[each.node_selector for each in (*all_groups, group)],
-        health=plan_health(accelerators, fabric, profile.fabric, validation.health),
+        health=plan_health(accelerators, fabric, profile.fabric, validation.health, validation.dcgm_level),
         inside=stage,
         also=also,
     )

@@ -106,6 +106,9 @@ ENV_SCRIPT: Final = "GATE_ENVIRONMENT_SCRIPT"
 """The vendor's script that has set the fabric's environment: mpirun then hands on what begins with NCCL_ or CUDA_, too."""
 ENV_BACKEND: Final = "GATE_BACKEND"
 """`torch`: every node starts its own ranks, which meet at index 0; else index 0 starts all ranks by mpirun over ssh."""
+ENV_DCGM_LEVEL: Final = "GATE_DCGM_LEVEL"
+"""Level of dcgmi diag in stage 0, where it is above 1; then also the seconds that stage 0 may take longer for it."""
+ENV_DCGM_SECONDS: Final = "GATE_DCGM_SECONDS"
 ENV_INSIDE: Final = "GATE_INSIDE"
 """Command of stage 1, run among GATE_INSIDE_RANKS ranks of this node within GATE_INSIDE_SECONDS. Unset: no stage 1."""
 ENV_LOAD: Final = "GATE_LOAD"
@@ -189,13 +192,13 @@ class Timeouts:
     benchmark_s: int
     rank_job_s: int
 
-    def of_pair(self, inside_s: int = 0) -> "Timeouts":
+    def of_pair(self, stages_s: int = 0) -> "Timeouts":
         """A pair's: the nodes have the images and ran a rank a moment ago, so that a start, twice in a Job, takes less.
 
-        `inside_s`: the time of stage 1 in these clocks; a pair does without it.
+        `stages_s`: the time that these clocks have for stage 1 and a long stage 0; a pair does without.
         """
         start_s = min(self.ranks_start_s, _PAIR_START_SECONDS)
-        rank_job_s = self.rank_job_s - 2 * (self.ranks_start_s - start_s) - inside_s
+        rank_job_s = self.rank_job_s - 2 * (self.ranks_start_s - start_s) - stages_s
         return replace(self, ranks_start_s=start_s, rank_job_s=rank_job_s)
 
 
@@ -225,6 +228,11 @@ class Gate:
     inside: inside_wish.Inside | None = None  # stage 1; None: it does not run
     single_node_ok: bool = False  # the controller may open a late node after stages 0 and 1 alone
     hold: str = "label"  # of HOLDS; how nodes are closed is no part of what is validated
+
+    @property
+    def stages_s(self) -> int:
+        """Seconds that the clocks have for stage 1, and for stage 0 beyond its minute."""
+        return (self.inside.seconds if self.inside else 0) + (self.health.dcgm_more_s if self.health else 0)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object that `parse` reads back to an equal Gate."""

@@ -38,7 +38,7 @@ CHECKS: Final[Mapping[str, health_values.Check]] = {
     "interface": health_host.interface,
 }
 _PATIENCE_SECONDS: Final = 75.0
-"""After health.sh began: its own limit of 60 s, and some. Then what is there is judged."""
+"""After health.sh began: its own limit of 60 s (more for a high level of dcgmi), and some. Then what is there is judged."""
 
 
 def examine(wish: Health, readings: Readings) -> Report:
@@ -80,4 +80,5 @@ class Watch:
             return True
         if self.begun_at is None and (self.folder / "begun").exists():
             self.begun_at = time.monotonic()
-        return self.begun_at is not None and time.monotonic() - self.begun_at >= _PATIENCE_SECONDS
+        patience_s = _PATIENCE_SECONDS + (self.wish.dcgm_more_s if self.wish else 0)
+        return self.begun_at is not None and time.monotonic() - self.begun_at >= patience_s

@@ -3,12 +3,12 @@
 # beside us decides (health.py). Strictly POSIX sh; a program that the image lacks leaves exit code 127.
 #
 # Files, below ${GATE_ROOT:-/gate}/shared/health: NAME (stdout and stderr), then NAME.code (exit code; 124: stopped after
-# GATE_HEALTH_SECONDS). All readings run side by side: without persistence mode every nvidia-smi takes seconds.
+# GATE_HEALTH_SECONDS, and GATE_DCGM_SECONDS more where dcgmi's level is above 1). All readings run side by side: without persistence mode every nvidia-smi takes seconds.
 # GATE_HEALTH_PREFIX goes before /sys, /proc and /dev (tests).
 set -u
 export LC_ALL=C
 out=${GATE_ROOT:-/gate}/shared/health
-limit=${GATE_HEALTH_SECONDS:-60}
+limit=$((${GATE_HEALTH_SECONDS:-60} + ${GATE_DCGM_SECONDS:-0}))
 prefix=${GATE_HEALTH_PREFIX:-}
 readings=
 # shellcheck source=/dev/null
@@ -81,7 +81,7 @@ read_ rows nvidia-smi --query-remapped-rows=gpu_uuid,remapped_rows.pending,remap
 read_ throttle gpu_throttle
 read_ recovery gpu_query index,gpu_recovery_action
 read_ nvlink nvidia-smi nvlink -s
-read_ dcgm dcgmi diag -r 1 -j
+read_ dcgm dcgmi diag -r "${GATE_DCGM_LEVEL:-1}" -j
 read_ xid_kernel kernel_xids
 read_ uptime cat "$prefix/proc/uptime"
 read_ gpu_devices devices "$prefix"/dev/nvidia[0-9]*

@@ -158,8 +158,8 @@ def xid(wish: Health, readings: Readings) -> Finding | None:
 
 
 def dcgm(wish: Health, readings: Readings) -> Finding | None:
-    """`dcgmi diag -r 1` per test and GPU; its exit code says nothing (DCGM issues 198, 284)."""
-    wanted = "every test of dcgmi diag -r 1 passes"
+    """`dcgmi diag` per test and GPU; its exit code says nothing (DCGM issues 198, 284)."""
+    wanted = f"every test of dcgmi diag -r {wish.dcgm_level} passes"
     results = health_readings.diagnostics(readings["dcgm"].text)
     if not results:
         return Finding("dcgm", NOT_CHECKED, readings["dcgm"].unread, wanted)

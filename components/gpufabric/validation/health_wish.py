@@ -46,6 +46,7 @@ class Health:
 
     `hcas`: NCCL_IB_HCA's words (a name or prefix; `=` exact, `^` all others); any of them means RDMA. `shm_mib`,
     `hugepages_mib`: least sizes. `hca_gbits_per_s`: least rate of every port. `xids`: by code.
+    `dcgm_level`: of dcgmi diag; `dcgm_more_s`: what it may take beyond the minute of all readings.
     """
 
     interface: str
@@ -60,6 +61,8 @@ class Health:
     xid_window_s: int = 0
     rules: Mapping[str, Rule] = field(default_factory=dict)
     xids: Mapping[str, Xid] = field(default_factory=dict)
+    dcgm_level: int = 1
+    dcgm_more_s: int = 0
 
     @property
     def wanted(self) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from gpufabric.validation.words import figure
 
 _MOST_TOLD: Final = 12
 _NODE_NAME: Final = "metadata.name"
+_OF_STAGES: Final = (contract.ENV_INSIDE, contract.ENV_DCGM_LEVEL, contract.ENV_DCGM_SECONDS)
 
 
 class Pairs:
@@ -104,10 +105,11 @@ def pair_gate(
 ) -> contract.Gate:
     """The gate as a pair's rank Job sees it: `<ranks>-<round>-<at>`, two nodes.
 
-    Without `timeouts` the clocks are shorter, and stage 1 is left out: the pair's nodes have been through it a moment ago.
+    Without `timeouts` the clocks are shorter, and stage 1 and a long stage 0 are left out: the pair's nodes have been through
+    them a moment ago.
     """
     anew, ranks = timeouts is not None, 2 * gate.expectation.ranks_per_node
-    timeouts = timeouts or gate.timeouts.of_pair(gate.inside.seconds if gate.inside else 0)
+    timeouts = timeouts or gate.timeouts.of_pair(gate.stages_s)
     shorter_s = gate.timeouts.rank_job_s - timeouts.rank_job_s - (gate.timeouts.ranks_start_s - timeouts.ranks_start_s)
     changed = {contract.ENV_RANKS: str(ranks), contract.ENV_START_SECONDS: str(timeouts.ranks_start_s)}
     found = gate_on(gate, pair, f"{gate.names.rank_job}-{number}-{at}", timeouts=timeouts, environment=changed)
@@ -116,7 +118,7 @@ def pair_gate(
         if deadline := env.get(contract.ENV_DEADLINE_SECONDS):
             deadline["value"] = str(int(deadline["value"]) - shorter_s)
         if not anew:
-            container["env"] = [each for each in container["env"] if not each["name"].startswith(contract.ENV_INSIDE)]
+            container["env"] = [each for each in container["env"] if not each["name"].startswith(_OF_STAGES)]
     return replace(found, expectation=replace(gate.expectation, ranks=ranks), inside=gate.inside if anew else None)
 
 

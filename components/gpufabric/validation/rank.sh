@@ -108,7 +108,7 @@ for name in GATE_NODES GATE_RANKS_PER_NODE GATE_HOST_PREFIX GATE_SERVICE GATE_ST
   esac
 done
 inside_s=${GATE_INSIDE_SECONDS:-0}
-patience_s=$((GATE_START_SECONDS + inside_s)) # other nodes may need their whole stage 1
+patience_s=$((GATE_START_SECONDS + inside_s + ${GATE_DCGM_SECONDS:-0})) # other nodes may need all of their stages 0 and 1
 
 # The way of the group's run: look_for_programs, inside (stage 1, its exit code) and join (does not return).
 case ${GATE_BACKEND:-} in torch) way=rank_torch.sh ;; *) way=rank_ssh.sh ;; esac

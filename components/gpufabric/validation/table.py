@@ -26,8 +26,13 @@ _ERROR: Final = re.compile(
 )
 _TRANSPORT: Final = re.compile(r"NET/|Using network|Selected [Pp]rovider|\bvia (?:P2P|SHM|NET|NVL)")
 _SENDER: Final = re.compile(r"^\S+:[0-9]+:[0-9]+\s+\[[^\]]*\]\s+(?:NCCL (?:INFO|WARN)\s+)?", re.ASCII)
-# Says nothing of an end: NCCL's log, and libevent's warnings while mpirun takes a dead rank's pipes down.
-_CHATTER: Final = re.compile(r"^(\S+:[0-9]+:[0-9]+\s+\[[^\]]*\]\s+NCCL INFO\b|\[warn\] )", re.ASCII)
+# Says nothing of an end: NCCL's log, libevent's warnings while mpirun takes a dead rank's pipes down, and what Open MPI says
+# about help that several ranks sent alike (show_help).
+_CHATTER: Final = re.compile(
+    r"^(\S+:[0-9]+:[0-9]+\s+\[[^\]]*\]\s+NCCL INFO\b|\[warn\] "
+    r"|\[[^\]]+\] (?:[0-9]+ more process(?:es)? ha(?:s|ve) sent help message|Set MCA parameter \"\w*help_aggregate))",
+    re.ASCII,
+)
 _WORDS: Final = re.compile(r"[A-Za-z]{3}")
 _MAX_TRANSPORT_LINES: Final = 64
 _MAX_ERROR_LINES: Final = 8

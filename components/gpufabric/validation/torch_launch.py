@@ -63,7 +63,7 @@ class Place:
         """The group's run. On index 0 the ranks meet at localhost: the name of the pod itself may come late too."""
         index = int(environment[contract.ENV_INDEX])
         first = f"{environment[contract.ENV_HOST_PREFIX]}-0.{environment[contract.ENV_SERVICE]}"
-        inside_s = int(environment.get(contract.ENV_INSIDE_SECONDS) or 0)
+        stages_s = sum(int(environment.get(name) or 0) for name in (contract.ENV_INSIDE_SECONDS, contract.ENV_DCGM_SECONDS))
         return Place(
             index=index,
             nodes=int(environment[contract.ENV_NODES]),
@@ -71,7 +71,7 @@ class Place:
             host="localhost" if index == 0 else first,
             port=contract.MEETING_PORT,
             interface=environment[contract.ENV_INTERFACE],
-            meet_s=int(environment[contract.ENV_START_SECONDS]) + inside_s,
+            meet_s=int(environment[contract.ENV_START_SECONDS]) + stages_s,
             sweep_s=int(environment[contract.ENV_BENCHMARK_SECONDS]) + (_OTHERS_SECONDS if index else 0),
         )
 
