@@ -7,7 +7,7 @@ when; two of each in `make test` where that costs seconds, ten in the soak.
 import json
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -220,6 +220,13 @@ def seeded(seeds: Sequence[int]) -> list[Fault]:
     return [Fault(BENCHMARK, name, seed) for seed in seeds for name in ("sockets", "sums", "missing", "truncated", "crash")]
 
 
+def shuffled(images: Iterable[str], seed: int) -> list[str]:
+    """On other nodes than in the other rounds."""
+    found = list(images)
+    random.Random(seed).shuffle(found)  # noqa: S311 - a seed, not a secret
+    return found
+
+
 def by_four(faults: list[Fault]) -> list[list[Fault]]:
     """An ``up`` each: one fault a node."""
     return [faults[at : at + len(WORKERS)] for at in range(0, len(faults), len(WORKERS))]
@@ -227,7 +234,7 @@ def by_four(faults: list[Fault]) -> list[list[Fault]]:
 
 # The last one is a healthy run on a node that had a fault before.
 ALWAYS = by_four([*seeded(SEEDS), Fault(BENCHMARK, "independent"), *map(Fault, OTHER_IMAGES), Fault(BENCHMARK)])
-SOAK = by_four(seeded(SOAK_SEEDS))
+SOAK = by_four([*seeded(SOAK_SEEDS), *(Fault(image, seed=seed) for seed in SEEDS for image in shuffled(OTHER_IMAGES, seed))])
 
 
 @pytest.mark.parametrize(

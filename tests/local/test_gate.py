@@ -17,6 +17,8 @@ from tests.local.gate_stack import FLOOR, NAMESPACE, STACK, GateStack, make_stac
 pytestmark = pytest.mark.local
 
 PASSED = {"n0": "pass", "n1": "pass"}
+# A seed chooses which node or rank is hit, and when; these cost most of a minute each.
+ONE_SEED = [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 11))]
 CONVERGED = {
     "configmaps": ["train-plan", "train-programs", "train-verdict"],
     "clusterroles": [NAMESPACE],
@@ -78,9 +80,11 @@ def test_a_second_up_changes_nothing(stack: GateStack) -> None:
     assert stack.verdict()["finished_at"] == before
 
 
-def test_a_slow_link_fails_with_both_figures_and_a_repair_passes(cluster: LocalCluster, stack: GateStack) -> None:
-    stack.write(run=3)
-    cluster.degrade("n1", "50mbit")
+@pytest.mark.parametrize("seed", ONE_SEED)
+def test_a_slow_link_fails_with_both_figures_and_a_repair_passes(cluster: LocalCluster, stack: GateStack, seed: int) -> None:
+    throw = random.Random(seed)  # noqa: S311 - a seed, not a secret
+    stack.write(run=400 + seed)
+    cluster.degrade(throw.choice(["n0", "n1"]), throw.choice(["20mbit", "50mbit"]))
     try:
         failed = stack.up()
     finally:
@@ -108,11 +112,15 @@ def test_a_crashed_rank_is_unknown(stack: GateStack, tmp_path: Path) -> None:
     assert stack.labels() == {"n0": "unknown", "n1": "unknown"}
 
 
-def test_a_hanging_benchmark_ends_by_its_deadline(stack: GateStack, tmp_path: Path) -> None:
-    stack.write(run=5, max_size="64M", benchmark_minutes=0.2)
+@pytest.mark.parametrize("seed", ONE_SEED)
+def test_a_hanging_benchmark_ends_by_its_deadline(stack: GateStack, tmp_path: Path, seed: int) -> None:
+    throw = random.Random(seed)  # noqa: S311 - a seed, not a secret
+    stack.write(run=500 + seed, max_size="64M", benchmark_minutes=0.2)
     log = tmp_path / "up.log"
     up = stack.start(log)
-    send(stack.await_ranks(2)[1], signal.SIGSTOP)
+    ranks = stack.await_ranks(2)
+    time.sleep(throw.uniform(0, 1))
+    send(throw.choice(ranks), signal.SIGSTOP)
     assert up.wait(timeout=120) != 0
     said = log.read_text("utf-8")
     assert "UNKNOWN train:" in said, said
