@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
+from gpufabric.hardware.machines import gcp_machines
 from gpufabric.kubernetes.fabric_networks import FabricNetworks
+from gpufabric.plan.fabric_networks import plan_networks, widest
+from gpufabric.plan.gcp.network import network_count
 from gpufabric.spec import SpecError
 from tests.kubernetes.mocked import Recording, run
 
@@ -42,7 +45,24 @@ def test_the_second_card_of_the_host_comes_first_and_is_no_rdma() -> None:
     assert modes == {"gvnic-1": "NetDevice", **{f"rdma-{rail}": "RDMA" for rail in range(8)}}
 
 
+def test_a3_high_may_have_more_cards_which_pods_do_not_use() -> None:
+    names = [each.inputs["metadata"]["name"] for each in networks("a3-highgpu-8g", 5).of("Network")]
+    assert sorted(names) == [f"gpu-{rail}" for rail in range(4)]
+
+
+def test_machines_that_share_networks_declare_them_once() -> None:
+    assert widest(["a3-highgpu-8g", "a3-megagpu-8g", "a3-ultragpu-8g", "a4-highgpu-8g"]) == ("a3-megagpu-8g", "a3-ultragpu-8g")
+    assert widest(["a3-highgpu-8g", "g2-standard-96"]) == ("a3-highgpu-8g",)
+
+
+@pytest.mark.parametrize("machine", COUNTS)
+def test_the_names_are_as_many_as_the_node_pools_networks(machine: str) -> None:
+    row = gcp_machines()[machine]
+    assert len(plan_networks(machine, COUNTS[machine])) == network_count(row)
+
+
 BAD = {
+    "a rail too few on A3 High": (("a3-highgpu-8g", 3), "fabric.networks: 3 networks; a node of a3-highgpu-8g has exactly 4 "),
     "one too many on A3 Mega": (
         ("a3-megagpu-8g", 9),
         "fabric.networks: 9 networks; a node of a3-megagpu-8g has exactly 8 beside the cluster's own; give those of its ",

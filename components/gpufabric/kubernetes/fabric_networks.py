@@ -33,7 +33,7 @@ class FabricNetworksArgs(TypedDict):
 
 
 class FabricNetworks(ComponentResource):
-    """Networks of a fabric in a GKE cluster: once for each fabric, whatever the number of node pools.
+    """Networks of a fabric in a GKE cluster: once, whatever the number of node pools that share them.
 
     The cluster needs multi-networking, which brings the kinds of objects. Not with ``fabric_attachment: dranet``.
 
@@ -52,7 +52,7 @@ class FabricNetworks(ComponentResource):
         except SpecError as error:
             raise error.below(name) from None
         super().__init__("gpufabric:index:FabricNetworks", name, {}, opts)
-        for plan, of_pool in zip(plans, networks, strict=True):
+        for plan, of_pool in zip(plans, networks, strict=False):  # more may be there, which pods do not use
             metadata = {"name": plan.name, "labels": {"app.kubernetes.io/managed-by": "pulumi"}}
             params = CustomResource(
                 f"{name}-{plan.name}-params",
