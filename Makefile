@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup toolchain provider-aws record-aws up down test lint bench soak lock
+.PHONY: help setup toolchain provider-aws provider-google record-aws record-google up down test lint bench soak lock
 
 PY := .venv/bin/python
 # A cluster of your own instead of the local one: make up KUBECONFIG=FILE. (The environment's KUBECONFIG is not used.)
@@ -18,7 +18,7 @@ help:
 	@echo 'make soak    the full fault counts, hours'
 	@echo 'make bench   ratios of one run'
 	@echo 'make lint    formatter, linter, strict type check'
-	@echo 'make provider-aws   build AWS own provider for the tests that can use it: minutes, once'
+	@echo 'make provider-aws, make provider-google   build a cloud own provider for the tests that can use it: minutes, once'
 	@echo 'make setup   the Python environment alone;  make toolchain   the programs that are built'
 
 setup: .venv/.ready
@@ -38,9 +38,16 @@ toolchain: setup
 provider-aws: setup
 	@$(PY) -m tools.toolchain ensure provider-aws
 
-# What AWS's provider sends for each sample, for the tests that judge it (docs/judged.md): SAMPLE=NAME for one of them.
+# As provider-aws, for Google.
+provider-google: setup
+	@$(PY) -m tools.toolchain ensure provider-google
+
+# What a cloud's provider sends for each sample, for the tests that judge it (docs/judged.md): SAMPLE=NAME for one of them.
 record-aws: toolchain provider-aws
 	@$(PY) -m tools.awsprovider record $(SAMPLE)
+
+record-google: toolchain provider-google
+	@$(PY) -m tools.googleprovider record $(SAMPLE)
 
 up: toolchain
 	@$(PY) -m tools.up $(CLUSTER) $(if $(RUN),--run $(RUN)) $(if $(SAMPLE),--sample $(SAMPLE))

@@ -39,9 +39,10 @@ def test_groups() -> None:
     assert {p.name for p in select(PROGRAMS, "cluster")} == NEEDED_BY_THE_CLUSTER
     assert {p.name for p in select(PROGRAMS, "addon")} == {"kueue"}
     assert {p.name for p in select(PROGRAMS, "engine")} == {"pulumi", "pulumi-resource-kubernetes"}
-    optional = {"kubectl", "pulumi-dynamic-bridge", "terraform-provider-aws"}
-    assert {p.name for p in select(PROGRAMS, "all")} == {p.name for p in PROGRAMS} - optional
-    assert {p.name for p in select(PROGRAMS, "provider-aws")} == optional - {"kubectl"}
+    aws, google = {"pulumi-dynamic-bridge", "terraform-provider-aws"}, {"pulumi-google-bridge"}
+    assert {p.name for p in select(PROGRAMS, "all")} == {p.name for p in PROGRAMS} - aws - google - {"kubectl"}
+    assert {p.name for p in select(PROGRAMS, "provider-aws")} == aws
+    assert {p.name for p in select(PROGRAMS, "provider-google")} == google
     assert [p.name for p in select(PROGRAMS, "kubectl")] == ["kubectl"]
 
 
@@ -50,11 +51,14 @@ def test_an_unknown_program_lists_the_known_ones() -> None:
         select(PROGRAMS, "kubeadm")
 
 
-def test_the_provider_announces_the_version_of_the_python_package() -> None:
+@pytest.mark.parametrize(
+    ("name", "package"), [("pulumi-resource-kubernetes", "pulumi-kubernetes"), ("pulumi-google-bridge", "pulumi-gcp")]
+)
+def test_the_provider_announces_the_version_of_the_python_package(name: str, package: str) -> None:
     from importlib.metadata import version
 
-    provider = next(p for p in PROGRAMS if p.name == "pulumi-resource-kubernetes")
-    assert provider.version == version("pulumi-kubernetes")
+    provider = next(p for p in PROGRAMS if p.name == name)
+    assert provider.version == version(package)
 
 
 def test_the_key_depends_on_sources_and_flags(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def main() -> int:
         "what",
         nargs="?",
         default="all",
-        help="engine, cluster, addon, all, extra, provider-aws, browser, or one program's name",
+        help="engine, cluster, addon, all, extra, provider-aws, provider-google, browser, or one program's name",
     )
     commands.add_parser("path", help="print the folder to put first on PATH")
     commands.add_parser("list", help="what is there, what would be built, and how long that takes")

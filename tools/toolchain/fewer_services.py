@@ -1,63 +1,93 @@
-"""AWS's Terraform provider with fewer of AWS's services in it: the same code, in an eighth of the time.
+"""A cloud's Terraform provider with fewer of its services in it: the same code, in a fraction of the time.
 
-All of it is 2,000 packages, 42 minutes of a core and a program of 700 MB, for 270 services of which a dozen are used here. Two
-generated files of it list them all: one registers each service's resources, one makes each service's client. In a copy of the
-module these two are cut down to the services that a program's row names and to what those import; no other line is touched.
+All of AWS's is 2,000 packages, 42 minutes of a core and a program of 700 MB, for 270 services of which a dozen are used here;
+Google's has 170. Generated files list them all. In a copy of the module these are cut down to the services that a program's row
+names and to what those import; no other line is touched.
 """
 
 import json
 import re
 import shutil
 import subprocess
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 from tools.errors import ToolError
+from tools.toolchain import fewer_aws, fewer_google
 from tools.toolchain.programs import Program
 
-MODULE = "github.com/hashicorp/terraform-provider-aws"
-_REGISTRY = Path("internal/provider/sdkv2/service_packages_gen.go")
-_CLIENTS = Path("internal/conns/awsclient_gen.go")
-_SERVICES = "internal/service"
-_SETTINGS = "smarterr.hcl"
 _IMPORT = re.compile(r'^\s*(?:import )?(?:\w+ )?"([^"\s]+)"', re.M)
-_SDK = re.compile(r"github\.com/aws/aws-sdk-go-v2/service/(\w+)")
 # What is no part of the program.
 _LEFT_OUT = shutil.ignore_patterns("*_test.go", "testdata", "test-fixtures", "website", "docs", "examples", ".*", "*.md")
 
 
+@dataclass(frozen=True)
+class Source:
+    """How one provider lists its services."""
+
+    module: str
+    services: str
+    """Folder of the services' packages."""
+    cut: Callable[[Path, Collection[str], Collection[str]], None]
+    """Cuts the lists of a copy down to these services; it is also told all that the packages in use import."""
+    clients: str = ""
+    """Package with every service's client, which all need: not followed."""
+    also: tuple[str, ...] = ()
+    """Packages outside the services' folder whose imports are in use, too."""
+    embedded: str = ""
+    """Files that stay of services left out, since they are embedded."""
+
+
+SOURCES = (
+    Source(
+        fewer_aws.MODULE,
+        "internal/service",
+        fewer_aws.cut,
+        clients=str(fewer_aws.CLIENTS.parent),
+        also=("internal/tags/tagpolicy",),
+        embedded="smarterr.hcl",
+    ),
+    Source(fewer_google.MODULE, "google/services", fewer_google.cut),
+)
+
+
 def prepare(go: str, program: Program, folder: Path) -> Path:
     """Make the copy in ``folder``; the go.mod that builds from it."""
-    command = [go, "mod", "download", "-json", MODULE]
+    pinned = (program.module / "go.mod").read_text()
+    source = next(each for each in SOURCES if each.module in pinned)
+    command = [go, "mod", "download", "-json", source.module]
     told = subprocess.run(command, cwd=program.module, capture_output=True, text=True, check=False)
     if told.returncode:
         raise ToolError(f"`{' '.join(command)}` failed: {(told.stderr or told.stdout).strip()[-600:]}")
-    source, copy = Path(json.loads(told.stdout)["Dir"]), folder / "source"
-    packages = closure(source, program.services)
-    _copy(source, copy, packages)
-    _cut(copy, packages, set(program.services))
+    whole, copy = Path(json.loads(told.stdout)["Dir"]), folder / "source"
+    packages = closure(whole, source, program.services)
+    _copy(whole, copy, source, packages)
+    imported = {name for package in {*packages, *source.also} for name in _imports(source, copy / package)}
+    source.cut(copy, program.services, imported)
     modfile = folder / "go.mod"
-    modfile.write_text(f"{(program.module / 'go.mod').read_text()}\nreplace {MODULE} => {copy}\n")
+    modfile.write_text(f"{pinned}\nreplace {source.module} => {copy}\n")
     shutil.copyfile(program.module / "go.sum", folder / "go.sum")
     return modfile
 
 
-def closure(source: Path, services: Collection[str]) -> set[str]:
+def closure(whole: Path, source: Source, services: Collection[str]) -> set[str]:
     """Packages of the module that the services' packages need, their own among them, by folder."""
     found: set[str] = set()
-    waiting = [f"{_SERVICES}/{service}" for service in services]
+    waiting = [f"{source.services}/{service}" for service in services]
     while waiting:
         package = waiting.pop()
-        if package in found or package == str(_CLIENTS.parent):
+        if package in found or package == source.clients:
             continue
         found.add(package)
-        waiting += [name.removeprefix(f"{MODULE}/") for name in _imports(source / package) if name.startswith(f"{MODULE}/")]
+        imported = _imports(source, whole / package)
+        waiting += [name.removeprefix(f"{source.module}/") for name in imported if name.startswith(f"{source.module}/")]
     return found
 
 
-def _imports(package: Path) -> set[str]:
+def _imports(source: Source, package: Path) -> set[str]:
     if not package.is_dir():
-        raise ToolError(f"{MODULE} has no package {package.name}")
+        raise ToolError(f"{source.module} has no package {package.name}")
     files = (file for file in package.glob("*.go") if not file.name.endswith("_test.go"))
     return {name for file in files for name in _IMPORT.findall(_head(file.read_text("utf-8")))}
 
@@ -67,32 +97,15 @@ def _head(text: str) -> str:
     return re.split(r"^(?:func|type|const|var) ", text, maxsplit=1, flags=re.M)[0]
 
 
-def _copy(source: Path, copy: Path, packages: Collection[str]) -> None:
-    """All but the services that nobody needs; their settings are embedded. The module cache is read-only, the copy is not."""
+def _copy(whole: Path, copy: Path, source: Source, packages: Collection[str]) -> None:
+    """All but the services that nobody needs. The module cache is read-only, the copy is not."""
 
     def left_out(folder: str, names: list[str]) -> set[str]:
-        package = Path(folder).relative_to(source)
-        if str(package.parent) == _SERVICES and str(package) not in packages:
-            return set(names) - {_SETTINGS}
+        package = Path(folder).relative_to(whole)
+        if str(package.parent) == source.services and str(package) not in packages:
+            return set(names) - {source.embedded}
         return set(_LEFT_OUT(folder, names))
 
-    shutil.copytree(source, copy, ignore=left_out, copy_function=shutil.copyfile)
+    shutil.copytree(whole, copy, ignore=left_out, copy_function=shutil.copyfile)
     for folder in (copy, *(path for path in copy.rglob("*") if path.is_dir())):
         folder.chmod(0o755)
-
-
-def _cut(copy: Path, packages: Collection[str], services: Collection[str]) -> None:
-    registry = (copy / _REGISTRY).read_text("utf-8")
-    registry = re.sub(rf'\t"{MODULE}/{_SERVICES}/(\w+)"\n', lambda line: line[0] if line[1] in services else "", registry)
-    registry = re.sub(r"\t\t(\w+)\.ServicePackage\(ctx\),\n", lambda line: line[0] if line[1] in services else "", registry)
-    (copy / _REGISTRY).write_text(registry, "utf-8")
-    used = {
-        service
-        for package in {*packages, "internal/tags/tagpolicy"}
-        for service in _SDK.findall("\n".join(_imports(copy / package)))
-    }
-    clients = (copy / _CLIENTS).read_text("utf-8")
-    clients = re.sub(rf'\t"{_SDK.pattern}"\n', lambda line: line[0] if line[1] in used else "", clients)
-    method = re.compile(r"\nfunc \(c \*AWSClient\) \w+\(.*?\) \*(\w+)\.Client \{\n.*?\n\}\n", re.S)
-    clients = method.sub(lambda found: found[0] if found[1] in used else "", clients)
-    (copy / _CLIENTS).write_text(clients, "utf-8")

@@ -10,9 +10,9 @@ from typing import Any
 from tools.errors import ToolError
 from tools.folders import REPOSITORY, cache_folder
 
-GROUPS = ("engine", "cluster", "addon", "extra", "provider-aws")
+GROUPS = ("engine", "cluster", "addon", "extra", "provider-aws", "provider-google")
 # Built only when asked for: `make toolchain` and the tests do without.
-OPTIONAL = ("extra", "provider-aws")
+OPTIONAL = ("extra", "provider-aws", "provider-google")
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,14 @@ class Program:
     files: tuple[str, ...] = ()
     """Folders and files of the package's own Go module that are kept beside the program."""
     services: tuple[str, ...] = ()
-    """Only these of AWS's services, for AWS's provider (tools/toolchain/fewer_services.py); empty for all other programs."""
+    """Only these of a cloud's services, for its provider (tools/toolchain/fewer_services.py); empty for all other programs."""
 
     @cached_property
     def key(self) -> str:
         """Hash of everything that decides what the build yields, except the Go release: any supported one will do."""
         digest = hashlib.sha256()
-        for file in ("go.mod", "go.sum", "main.go"):
+        others = sorted(path.name for path in self.module.glob("*.go") if path.name != "main.go")
+        for file in ("go.mod", "go.sum", "main.go", *others):
             path = self.module / file
             digest.update(f"{file}\0".encode() + (path.read_bytes() if path.exists() else b"") + b"\0")
         digest.update("\0".join([self.package, *self.ldflags, *self.files, *self.services]).encode())
