@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from tools.awsprovider.normalise import masked
-from tools.awsprovider.plans import RECORDED
 from tools.awsprovider.record import record_of
-from tools.awsprovider.sample import sample_life, samples
+from tools.awsprovider.sample import sample_life
 from tools.awsprovider.session import Session
 from tools.judge.request import Record
+from tools.samples.plans import RECORDED, samples
 
 # The smallest one. The others take a minute each, most of it waiting as AWS's provider does.
 AT_ONCE = ("aws-existing-vpc",)
-SAMPLES = [pytest.param(name, marks=[] if name in AT_ONCE else pytest.mark.soak) for name in samples()]
+SAMPLES = [pytest.param(name, marks=[] if name in AT_ONCE else pytest.mark.soak) for name in samples("aws")]
 
 
 @pytest.mark.engine

@@ -12,7 +12,7 @@ import pytest
 
 from tests.judged.test_walker import a_call, findings
 from tools.awsprovider.emulator import Emulator
-from tools.awsprovider.fields import bridge_fields, from_bridge, pairs, pulumi_fields, to_bridge
+from tools.awsprovider.fields import bridge_fields, from_bridge, pairs, to_bridge
 from tools.awsprovider.names import read_names
 from tools.awsprovider.normalise import normalise
 from tools.awsprovider.paths import path_from_bridge, path_to_bridge
@@ -21,6 +21,7 @@ from tools.awsprovider.recorder import Exchange
 from tools.awsprovider.tags import sorted_tags
 from tools.judge.aws.model import AwsModel
 from tools.judge.request import Request
+from tools.samples.sdk import pulumi_fields
 
 NAMES = read_names()
 TOKEN = "aws:eks/cluster:Cluster"

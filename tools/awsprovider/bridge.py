@@ -12,9 +12,10 @@ from typing import IO, Any, cast
 import grpc  # type: ignore[import-untyped]
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
-from tools.awsprovider.fields import Pairs, bridge_fields, pairs, pulumi_fields
+from tools.awsprovider.fields import Pairs, bridge_fields, pairs
 from tools.awsprovider.names import Names
 from tools.errors import ToolError
+from tools.samples.sdk import pulumi_fields
 from tools.toolchain.programs import read_programs, select
 
 GROUP = "provider-aws"

@@ -8,24 +8,12 @@ types of its Python classes, the bridge by its schema.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from typing import Any, get_args, get_origin
+from typing import Any
 
-from pulumi import _types
+from tools.samples.sdk import Field, Fields
 
 # Pulumi marks secrets and outputs on the wire with an object that has this key.
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
-
-
-@dataclass(frozen=True)
-class Field:
-    """A property. ``inner``: the properties of the object in it, or of the objects in the list."""
-
-    many: bool
-    inner: Callable[[], "Fields"] | None = None
-
-
-Fields = Mapping[str, Field]
 
 
 @dataclass(frozen=True)
@@ -40,21 +28,6 @@ class Pair:
 
 
 Pairs = Sequence[Pair]
-
-
-def pulumi_fields(token: str) -> Fields:
-    """A resource of pulumi-aws by the token of its class: ``aws:eks/cluster:Cluster``."""
-    _, path, name = token.split(":")
-    module = import_module(f"pulumi_aws.{path.split('/')[0]}")
-    return {key: _pulumi_field(each) for key, each in _types.resource_types(getattr(module, name)).items()}
-
-
-def _pulumi_field(kind: Any) -> Field:
-    many = get_origin(kind) is not None and issubclass(get_origin(kind), Sequence)
-    (element,) = get_args(kind) if many else (kind,)
-    if isinstance(element, type) and _types.is_output_type(element):
-        return Field(many, cache(lambda: {key: _pulumi_field(each) for key, each in _types.output_type_types(element).items()}))
-    return Field(many)
 
 
 def bridge_fields(schema: Mapping[str, Any], token: str) -> Fields:

@@ -14,8 +14,8 @@ from tools.awsprovider.recorder import Exchange
 from tools.awsprovider.tags import sorted_tags
 from tools.judge.aws.model import AwsModel
 from tools.judge.aws.references import AwsBook
+from tools.judge.order import in_order
 from tools.judge.request import Request
-from tools.judge.shapes import UnknownOperationError
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 # subnet-0123456789abcdef0, fs-01234567, and whole UUIDs.
@@ -42,7 +42,7 @@ def normalise(exchanges: Sequence[Exchange], declared: Collection[str]) -> tuple
         if exchange.changes or given:
             gives = [renamed[name] for name in given]
             kept.append(Request.from_json({**json.loads(text), "gives": sorted(gives)}))
-    return tuple(_in_order(kept))
+    return tuple(in_order(kept, AwsModel(), AwsBook(), lambda text: [*_ID.findall(text), *_IN_NAMES.findall(text)]))
 
 
 def masked(requests: Sequence[Request]) -> list[str]:
@@ -86,28 +86,3 @@ def _renamed(text: str, renamed: dict[str, str], declared: Collection[str]) -> s
     return _IN_NAMES.sub(
         lambda found: renamed.get(found[0], found[0] if found[0] in made else found[0][:-36] + _UNSPECIFIC), text
     )
-
-
-def _in_order(requests: Sequence[Request]) -> list[Request]:
-    """By how deep a request's needs go, then by its text."""
-    model, book = AwsModel(), AwsBook()
-    made_by: dict[str, int] = {}
-    levels: list[int] = []
-    for request in requests:
-        text = json.dumps(request.as_json())
-        needs = {levels[made_by[name]] for name in _ID.findall(text) + _IN_NAMES.findall(text) if name in made_by}
-        makes = set(request.gives)
-        try:
-            call = model.read(request)
-        except UnknownOperationError:
-            pass
-        else:
-            needs |= {levels[made_by[str(thing)]] for _, thing in book.refers(call) if str(thing) in made_by}
-            makes |= {str(thing) for thing in book.makes(call, request)}
-        levels.append(1 + max(needs, default=-1))
-        for thing in makes:
-            made_by.setdefault(thing, len(levels) - 1)
-    order = sorted(
-        range(len(requests)), key=lambda n: (levels[n], requests[n].service, json.dumps(requests[n].as_json(), sort_keys=True))
-    )
-    return [requests[number] for number in order]

@@ -1,29 +1,11 @@
-"""The part of a golden plan that decides what AWS's provider sends."""
+"""What a sample takes for granted."""
 
-import hashlib
 import re
-from pathlib import Path
 from typing import Any
 
-import yaml
-
-from tools.folders import REPOSITORY
-
-GOLDEN = REPOSITORY / "tests" / "golden"
-RECORDED = REPOSITORY / "tests" / "judged" / "recorded"
-AGAIN = "make record-aws"
-_OURS = re.compile(r"(read )?(aws:|pulumi:providers:aws )")
 _ID = re.compile(r"[a-z]{1,12}-(?:[0-9a-f]{17}|[0-9a-f]{8})")
-
-
 # Keys of a stack's config below which names of existing things stand.
 _EXISTING = ("existing", "placement_group")
-
-
-def plan_hash(sample: str) -> str:
-    """Hash of the AWS resources in a sample's golden plan. What runs in the cluster never reaches AWS's provider."""
-    blocks = (GOLDEN / f"{sample}.txt").read_text("utf-8").split("\n\n")
-    return hashlib.sha256("\n\n".join(block for block in blocks if _OURS.match(block)).encode()).hexdigest()
 
 
 def declared(config: Any) -> set[str]:
@@ -39,8 +21,3 @@ def _texts(value: Any, *, everything: bool) -> list[str]:
     if isinstance(value, str) and (everything or _ID.fullmatch(value)):
         return [value]
     return []
-
-
-def config_of(stack_file: Path) -> Any:
-    """A stack file's config."""
-    return yaml.safe_load(stack_file.read_text("utf-8"))["config"]

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from tools.awsprovider.bridge import GROUP
 from tools.awsprovider.normalise import normalise
-from tools.awsprovider.plans import config_of, declared, plan_hash
-from tools.awsprovider.sample import sample_life, samples
+from tools.awsprovider.plans import declared
+from tools.awsprovider.sample import sample_life
 from tools.awsprovider.session import Session
 from tools.judge.request import Record
+from tools.samples.plans import config_of, plan_hash, samples
 from tools.toolchain.programs import read_programs, select
 
 
@@ -22,7 +23,7 @@ def record_sample(session: Session, name: str, folder: Path) -> Record:
 
 def record_of(session: Session, name: str) -> Record:
     """What a sample has sent since the session was last reset."""
-    existing = declared(config_of(samples()[name]))
+    existing = declared(config_of(samples("aws")[name]))
     return Record(
         plan=plan_hash(name),
         made_with=made_with(),

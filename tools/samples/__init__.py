@@ -1,0 +1,1 @@
+"""The sample stacks of this repository, run by the real engine through a cloud's own provider."""
