@@ -16,6 +16,8 @@ from gpufabric.validation.contract import TAINT_HOLD
 
 GPU_TAINT = Taint(GPU_TAINT_KEY, GPU_TAINT_VALUE)
 HOLD_TAINT = Taint(TAINT_HOLD, "")
+_MOST_NODES = 5000
+"""Kubernetes documentation, considerations for large clusters."""
 
 
 def node_labels(name: str, fabric: str | None) -> dict[str, str]:
@@ -83,6 +85,20 @@ def cost_of(cloud: str, region: str, groups: Sequence[CloudGroupPlan]) -> Hourly
 def _price_of(group: CloudGroupPlan) -> str:
     """Under which price the group runs: a reservation costs what on demand does; other kinds have prices of their own."""
     return "on_demand" if group.capacity.kind == "reservation" else group.capacity.kind
+
+
+def gpu_nodes(groups: Sequence[CloudNodeGroupSpec]) -> int:
+    """Nodes of all groups together, no more than a cluster holds: what is said of more is said by :func:`total_problems`."""
+    return min(sum(group.nodes for group in groups), _MOST_NODES)
+
+
+def total_problems(groups: Sequence[CloudNodeGroupSpec]) -> list[Problem]:
+    """More nodes together than Kubernetes takes."""
+    total = sum(group.nodes for group in groups)
+    if total <= _MOST_NODES:
+        return []
+    reason = f"{total} nodes together; Kubernetes is tested to {_MOST_NODES:,} in one cluster"
+    return [Problem("node_groups", reason, "ask for fewer, or split the cluster")]
 
 
 def zone_problems(zone: str, region: str, zone_region: str, example: str) -> list[Problem]:

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpufabric.hardware.daemons import daemon_of
-from gpufabric.plan.aws.bucket import plan_bucket
-from gpufabric.plan.aws.cluster import plan_cluster
-from gpufabric.plan.aws.filesystem import plan_filesystem
+from gpufabric.plan.aws.bucket import BucketPlan, plan_bucket
+from gpufabric.plan.aws.cluster import ClusterPlan, plan_cluster
+from gpufabric.plan.aws.filesystem import LustrePlan, plan_filesystem
 from gpufabric.plan.aws.model import INTERFACE, AwsParts, EksNodeGroupPlan
 from gpufabric.plan.aws.network import plan_network
 from gpufabric.plan.cloud import LABEL_FABRIC
+from gpufabric.plan.cloud_group import gpu_nodes, total_problems
+from gpufabric.plan.collect import kept, kept_by_key
 from gpufabric.plan.storage import same_bucket_problems
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws import AwsTrainingSpec
@@ -27,37 +29,19 @@ _GPU, _EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
 def plan_parts(spec: AwsTrainingSpec, groups: Sequence[EksNodeGroupPlan], name: str) -> AwsParts:
     """The plans of all parts of the stack ``name``; raises :class:`SpecError` with every problem of every one."""
     problems = _between_parts(spec)
-    parts: dict[str, Any] = {"filesystems": {}, "stores": {}, "daemons": daemons_of(groups)}
-    try:
-        parts["network"] = plan_network(AwsNetworkWish.parse(network_args(spec), "network"), at="network")
-    except SpecError as error:
-        problems += error.problems
-    try:
-        wish = EksClusterWish.parse(cluster_args(spec, groups), "cluster")
-        parts["cluster"] = plan_cluster(name, wish, has_subnets=wish.existing is None, at="cluster")
-    except SpecError as error:
-        problems += error.problems
-    for key in spec.filesystems:
-        at = f"filesystems.{key}"
-        try:
-            parts["filesystems"][key] = plan_filesystem(FsxLustreWish.parse(lustre_args(spec, key), at), at=at)
-        except SpecError as error:
-            problems += error.problems
-    for key in spec.stores:
-        at = f"stores.{key}"
-        try:
-            parts["stores"][key] = plan_bucket(S3BucketWish.parse(bucket_args(spec, key), at), in_cluster=True, at=at)
-        except SpecError as error:
-            problems += error.problems
-    if problems:
+    network = kept(problems, lambda: plan_network(AwsNetworkWish.parse(network_args(spec), "network"), at="network"))
+    cluster = kept(problems, lambda: _cluster(spec, groups, name))
+    filesystems = kept_by_key(problems, list(spec.filesystems), lambda key: _filesystem(spec, key))
+    stores = kept_by_key(problems, list(spec.stores), lambda key: _bucket(spec, key))
+    if problems or network is None or cluster is None:
         raise SpecError(problems)
-    return AwsParts(**parts)
+    return AwsParts(network=network, cluster=cluster, filesystems=filesystems, stores=stores, daemons=daemons_of(groups))
 
 
 def network_args(spec: AwsTrainingSpec) -> dict[str, Any]:
     """Args of the stack's AwsNetwork."""
     wish = spec.network.model_dump(exclude_unset=True, exclude_none=True)
-    return {"zone": spec.zone, "gpu_nodes": _gpu_nodes(spec), "tags": spec.tags, **wish}
+    return {"zone": spec.zone, "gpu_nodes": gpu_nodes(spec.node_groups), "tags": spec.tags, **wish}
 
 
 def cluster_args(spec: AwsTrainingSpec, groups: Sequence[EksNodeGroupPlan]) -> dict[str, Any]:
@@ -68,7 +52,7 @@ def cluster_args(spec: AwsTrainingSpec, groups: Sequence[EksNodeGroupPlan]) -> d
     if spec.cluster.existing:
         return {"region": spec.region, **wish}
     delegation = any(map(needs_prefix_delegation, groups))
-    more = {"gpu_nodes": _gpu_nodes(spec), "prefix_delegation": delegation, "tags": spec.tags}
+    more = {"gpu_nodes": gpu_nodes(spec.node_groups), "prefix_delegation": delegation, "tags": spec.tags}
     return {"region": spec.region, **more, **wish}
 
 
@@ -97,16 +81,23 @@ def needs_prefix_delegation(group: EksNodeGroupPlan) -> bool:
     return any(each.kind == INTERFACE for each in on_first) and len(on_first) >= group.machine.interfaces_per_card > 0
 
 
-def _gpu_nodes(spec: AwsTrainingSpec) -> int:
-    return min(sum(group.nodes for group in spec.node_groups), 5000)
+def _cluster(spec: AwsTrainingSpec, groups: Sequence[EksNodeGroupPlan], name: str) -> ClusterPlan | str:
+    wish = EksClusterWish.parse(cluster_args(spec, groups), "cluster")
+    return plan_cluster(name, wish, has_subnets=wish.existing is None, at="cluster")
+
+
+def _filesystem(spec: AwsTrainingSpec, key: str) -> LustrePlan:
+    at = f"filesystems.{key}"
+    return plan_filesystem(FsxLustreWish.parse(lustre_args(spec, key), at), at=at)
+
+
+def _bucket(spec: AwsTrainingSpec, key: str) -> BucketPlan:
+    at = f"stores.{key}"
+    return plan_bucket(S3BucketWish.parse(bucket_args(spec, key), at), in_cluster=True, at=at)
 
 
 def _between_parts(spec: AwsTrainingSpec) -> list[Problem]:
-    problems = []
-    total = sum(group.nodes for group in spec.node_groups)
-    if total > 5000:
-        reason = f"{total} nodes together; Kubernetes is tested to 5,000 in one cluster"
-        problems.append(Problem("node_groups", reason, "ask for fewer, or split the cluster"))
+    problems = total_problems(spec.node_groups)
     if spec.cluster.existing and not spec.network.existing:
         reason = "missing: the cluster exists, and its nodes live in its VPC"
         problems.append(Problem("network.existing", reason, "write {vpc: vpc-..., subnets: [subnet-..., subnet-...]}"))

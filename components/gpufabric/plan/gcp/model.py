@@ -1,9 +1,13 @@
 """The plan of a stack on Google Cloud: everything that will be built, as values."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpufabric.hardware import GcpMachine
 from gpufabric.plan.cloud_model import CapacityPlan, CloudGroupPlan, CloudStackPlan
+from gpufabric.plan.gcp.bucket import GcsBucketPlan
+from gpufabric.plan.gcp.cluster import ExistingGkePlan, GkeClusterPlan
+from gpufabric.plan.gcp.filesystem import FilesystemPlan
 from gpufabric.plan.gcp.network import NetworkPlan
 
 NETWORKS, DRANET = "networks", "dranet"
@@ -73,6 +77,9 @@ class GcpParts:
     """Everything of a stack that is no node pool."""
 
     network: NetworkPlan
+    cluster: GkeClusterPlan | ExistingGkePlan
+    filesystems: Mapping[str, FilesystemPlan]
+    stores: Mapping[str, GcsBucketPlan]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from gpufabric.plan.cloud_group import GPU_TAINT, HOLD_TAINT, disk_problems, nod
 from gpufabric.plan.gcp.capacity import plan_capacity
 from gpufabric.plan.gcp.model import BLOCK, DRANET, EPHEMERAL, NETWORKS, GkeNodePoolPlan, LocalDisks
 from gpufabric.plan.gcp.network import network_problems, profile_problems
-from gpufabric.plan.gcp.version import kubernetes_version, pool_version_problems
+from gpufabric.plan.gcp.version import kubernetes_version, version_problems
 from gpufabric.plan.machine import group_machine
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.gcp import GkeGpuNodesSpec, GkeNodePoolSpec
@@ -91,6 +91,13 @@ def plan_alone(
     if problems:
         raise SpecError(problems)
     return plan
+
+
+def pool_version_problems(version: str, plan: GkeNodePoolPlan, path: str) -> list[Problem]:
+    """A version of GKE that is too old for a node pool: its machine, fabric, attachment or capacity."""
+    machine = plan.machine
+    needs = [machine.name, *([machine.fabric] if plan.attachment else []), *([DRANET] if plan.attachment == DRANET else [])]
+    return version_problems(version, [*needs, plan.capacity.kind], path)
 
 
 def _network_problems(plan: GkeNodePoolPlan, given: Sequence[NodeNetwork], path: str) -> list[Problem]:

@@ -6,10 +6,10 @@ from gpufabric.hardware import default_gke_version
 from gpufabric.plan.capacity import sharing_problems
 from gpufabric.plan.cloud_group import cost_of, plan_gates
 from gpufabric.plan.gcp.model import GcpStackPlan, GkeNodePoolPlan
-from gpufabric.plan.gcp.node_pool import plan_node_pool
+from gpufabric.plan.gcp.node_pool import plan_node_pool, pool_version_problems
 from gpufabric.plan.gcp.parts import plan_parts
 from gpufabric.plan.gcp.places import place_problems
-from gpufabric.plan.gcp.version import kubernetes_version, pool_version_problems
+from gpufabric.plan.gcp.version import kubernetes_version
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.gcp import GcpTrainingSpec
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
-from gpufabric.hardware import GcpMachine, UnknownHardwareError, gke_minimums
+from gpufabric.hardware import UnknownHardwareError, gke_minimums
 from gpufabric.hardware.gke import default_gke_version, gke_versions, version_numbers
-from gpufabric.plan.gcp.model import DRANET, GkeNodePoolPlan
 from gpufabric.spec import Problem
 
 
@@ -19,14 +18,8 @@ def kubernetes_version(wanted: str | None, path: str) -> str | Problem:
     return Problem(path, str(unknown), "write one of these in quotes, or leave it out")
 
 
-def needs_of(machine: GcpMachine, attachment: str | None, capacity_kind: str) -> tuple[str, ...]:
-    """Everything of a pool that works from some version on, by the table's names."""
-    of_fabric = (machine.fabric, machine.name) if attachment else (machine.name,)
-    return (*of_fabric, *((DRANET,) if attachment == DRANET else ()), capacity_kind)
-
-
 def version_problems(version: str, needs: Iterable[str], path: str) -> list[Problem]:
-    """A version that is too old for what is asked of the nodes."""
+    """A version that is too old for what is asked of nodes: ``needs``, by the names of the table."""
     problems = []
     for need in needs:
         rows = gke_minimums(need)
@@ -40,8 +33,3 @@ def version_problems(version: str, needs: Iterable[str], path: str) -> list[Prob
         reason = f"{need.replace('_', '-')} works from {least.version} on; {version} is older"
         problems.append(Problem(path, reason, "write a newer version, or leave it out", str(least.provenance)))
     return problems
-
-
-def pool_version_problems(version: str, plan: GkeNodePoolPlan, path: str) -> list[Problem]:
-    """A version that is too old for a node pool."""
-    return version_problems(version, needs_of(plan.machine, plan.attachment, plan.capacity.kind), path)
