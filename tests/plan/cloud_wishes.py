@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 import pytest
+from hypothesis import strategies as st
 
 from gpufabric.plan.cloud_model import CloudStackPlan
 from gpufabric.spec import SpecError, parse_spec
 from tests.spec.specs import changed
+from tests.spec.test_any_value import checked, places
 
 S = TypeVar("S")
 P = TypeVar("P", bound=CloudStackPlan)
@@ -47,3 +49,17 @@ class Wishes(Generic[S, P]):
     def says_of_group(self, **changes: Any) -> list[str]:
         """The lines for the only group, without its path."""
         return [line.removeprefix("node_groups[0].") for line in self.says(self.with_group(**changes))]
+
+    def read(self, raw: object) -> None:
+        """Plan whatever it is, and check what is said about it: never a traceback."""
+        try:
+            spec = parse_spec(raw)
+            if isinstance(spec, self.model):
+                self.resolve(spec, "prod", NOW)
+        except SpecError as error:
+            checked(error)
+
+
+def any_place(*specs: dict[str, Any]) -> st.SearchStrategy[tuple[dict[str, Any], tuple[str | int, ...]]]:
+    """A spec and a place in it, but its top."""
+    return st.sampled_from([(spec, path) for spec in specs for path in places(spec) if path])

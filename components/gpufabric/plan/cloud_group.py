@@ -45,6 +45,7 @@ def gate_group(plan: CloudGroupPlan) -> NodeGroupSpec:
             "nodes": plan.nodes,
             "network_tier": "best" if LABEL_FABRIC in plan.labels else "standard",
             **fabric,
+            **plan.gate_keys,
         }
     )
 

@@ -1,9 +1,9 @@
 """What the plans of all clouds say of capacity, of a group of nodes and of a stack. Each cloud's model adds its own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from gpufabric.hardware import Machine
 from gpufabric.plan.cloud import HourlyCost, Taint
@@ -36,7 +36,7 @@ class CapacityPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudGroupPlan:
-    """One group of equal nodes that a cloud makes."""
+    """One group of equal nodes that a cloud makes. ``gate_keys``: what its gate's group says beside what all clouds' say."""
 
     name: str
     machine: Machine
@@ -46,6 +46,7 @@ class CloudGroupPlan:
     taints: tuple[Taint, ...]
     zone: str
     tags: Mapping[str, str]
+    gate_keys: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

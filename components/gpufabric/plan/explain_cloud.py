@@ -1,8 +1,9 @@
 """What is said of every cloud's plan alike: the order of its rows, capacity, taints, storage and cost."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from gpufabric.plan.cloud_group import HOLD_TAINT
 from gpufabric.plan.cloud_model import CapacityPlan, CloudGroupPlan, CloudStackPlan, Phase
 from gpufabric.plan.explain import Line, explain_group
 
@@ -30,6 +31,21 @@ def capacity_line(capacity: CapacityPlan, why: str = "") -> Line:
     return Line("capacity", what, why or _PHASES[capacity.phase])
 
 
+def api_line(kind: str, cidrs: Sequence[str]) -> Line:
+    """From where the API is reached. ``kind``: public, private or dns."""
+    callers = {
+        "public": f"from {', '.join(cidrs)} and from inside",
+        "private": "from inside the VPC alone",
+        "dns": "by its DNS name, by whom IAM lets in",
+    }
+    return Line("API", callers[kind], "api_access")
+
+
+def existing_cluster_line(name: str) -> Line:
+    """A cluster that exists."""
+    return Line("cluster", f"{name}, which exists", "nothing of it is changed")
+
+
 def filesystem_line(name: str, what: str, *, existing: bool, protect: bool) -> Line:
     """One shared file system, and what becomes of it."""
     kept = "protected: a destroy stops before it" if protect else "not protected: goes with the stack"
@@ -49,4 +65,10 @@ def _cost(plan: CloudStackPlan) -> Line:
 
 def _taints(group: CloudGroupPlan) -> Line:
     taints = ", ".join(f"{each.key}={each.value}" for each in group.taints)
-    return Line("taints", taints, "nothing lands on a node that was not validated")
+    closed = HOLD_TAINT in group.taints
+    why = (
+        "nothing lands on a node that was not validated"
+        if closed
+        else "jobs look at their nodes themselves: none is there before"
+    )
+    return Line("taints", taints, why)

@@ -161,9 +161,11 @@ def _of_machine(name: str, group: NodeGroupSpec, path: str) -> GroupFabric | Pro
         row = machine(name)
     except UnknownHardwareError as error:
         return Problem(f"{path}.machine_type", str(error), "write one of these, or give an explicit profile")
-    if group.accelerators != f"{row.accelerator}:{row.accelerators}":
-        reason = f"{name} holds {row.accelerator}:{row.accelerators}, not {group.accelerators}"
-        return Problem(f"{path}.accelerators", reason, f"write {row.accelerator}:{row.accelerators}", str(row.provenance))
+    if group.accelerators != row.holds:
+        reason = f"{name} holds {row.holds}, not {group.accelerators}"
+        return Problem(f"{path}.accelerators", reason, f"write {row.holds}", str(row.provenance))
+    if not row.fabric:
+        return _named("ethernet", row.accelerators, path)
     found = machine_fabrics()[row.fabric]
     pod = fabric_pods().get(found.name)
     claims = group.fabric_attachment == "dranet"

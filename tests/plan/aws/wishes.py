@@ -8,7 +8,7 @@ from gpufabric.spec.aws import AwsTrainingSpec
 from tests.plan.cloud_wishes import NOW, Wishes
 from tests.spec.specs import IMAGE
 
-__all__ = ["NOW", "P5", "RESERVATION", "group_of", "plan_of", "says", "says_of_group", "spec_of"]
+__all__ = ["NOW", "P5", "RESERVATION", "WISHES", "group_of", "plan_of", "says", "says_of_group", "spec_of"]
 
 RESERVATION = "cr-0123456789abcdef0"
 P5: dict[str, Any] = {
@@ -25,10 +25,10 @@ def _resolve(spec: AwsTrainingSpec, stack: str, now: datetime) -> AwsStackPlan:
     return resolve_aws(spec, stack, now=now)
 
 
-_WISHES = Wishes(P5, AwsTrainingSpec, _resolve)
-spec_of, plan_of, says, says_of_group = _WISHES.spec_of, _WISHES.plan_of, _WISHES.says, _WISHES.says_of_group
+WISHES = Wishes(P5, AwsTrainingSpec, _resolve)
+spec_of, plan_of, says, says_of_group = WISHES.spec_of, WISHES.plan_of, WISHES.says, WISHES.says_of_group
 
 
 def group_of(now: datetime = NOW, **changes: Any) -> EksNodeGroupPlan:
     """The only group of a stack, with changes such as ``machine_type="p4d.24xlarge"``."""
-    return plan_of(_WISHES.with_group(**changes), now).node_groups[0]
+    return plan_of(WISHES.with_group(**changes), now).node_groups[0]

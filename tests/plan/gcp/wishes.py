@@ -8,7 +8,7 @@ from gpufabric.spec.gcp import GcpTrainingSpec
 from tests.plan.cloud_wishes import NOW, Wishes
 from tests.spec.specs import IMAGE
 
-__all__ = ["NOW", "ULTRA", "group_of", "plan_of", "says", "says_of_group", "spec_of", "with_group"]
+__all__ = ["NOW", "ULTRA", "WISHES", "group_of", "plan_of", "says", "says_of_group", "spec_of", "with_group"]
 
 ULTRA: dict[str, Any] = {
     "cloud": "gcp",
@@ -25,9 +25,9 @@ def _resolve(spec: GcpTrainingSpec, stack: str, now: datetime) -> GcpStackPlan:
     return resolve_gcp(spec, stack, now=now)
 
 
-_WISHES = Wishes(ULTRA, GcpTrainingSpec, _resolve)
-spec_of, plan_of, says, says_of_group = _WISHES.spec_of, _WISHES.plan_of, _WISHES.says, _WISHES.says_of_group
-with_group = _WISHES.with_group
+WISHES = Wishes(ULTRA, GcpTrainingSpec, _resolve)
+spec_of, plan_of, says, says_of_group = WISHES.spec_of, WISHES.plan_of, WISHES.says, WISHES.says_of_group
+with_group = WISHES.with_group
 
 
 def group_of(now: datetime = NOW, **changes: Any) -> GkeNodePoolPlan:

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from gpufabric.plan.aws.cluster import ClusterPlan
 from gpufabric.plan.aws.model import AwsParts, AwsStackPlan, EksNodeGroupPlan
 from gpufabric.plan.explain import Line
-from gpufabric.plan.explain_cloud import bucket_line, capacity_line, explain_stack, filesystem_line
+from gpufabric.plan.explain_cloud import (
+    api_line,
+    bucket_line,
+    capacity_line,
+    existing_cluster_line,
+    explain_stack,
+    filesystem_line,
+)
 from gpufabric.plan.model import GroupsPlan
 
 
@@ -31,11 +38,10 @@ def _parts(parts: AwsParts) -> Iterator[Line]:
         zones = ", ".join(each.zone for each in network.cluster_subnets)
         yield Line("network", f"a VPC {network.cidr}, GPU nodes in {gpu}", f"cluster in {zones}; out through one NAT gateway")
     if isinstance(parts.cluster, ClusterPlan):
-        callers = ", ".join(parts.cluster.public_cidrs)
-        yield Line("API", f"from {callers} and from inside" if callers else "from inside the VPC alone", "api_access")
+        yield api_line("public" if parts.cluster.public_cidrs else "private", parts.cluster.public_cidrs)
         yield Line("control plane", parts.cluster.tier, "from the number of nodes, unless control_plane_tier says otherwise")
     else:
-        yield Line("cluster", f"{parts.cluster}, which exists", "nothing of it is changed")
+        yield existing_cluster_line(parts.cluster)
     yield Line("device plugins", ", ".join(parts.daemons), "pinned images, on held nodes too")
     for name, each in parts.filesystems.items():
         what = each.existing or f"{each.size_gib} GiB, {each.throughput_mbytes_per_s_per_tib} MB/s per TiB"

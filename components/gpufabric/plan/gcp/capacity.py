@@ -10,7 +10,8 @@ from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.gcp import GcpCapacitySpec
 
 _RESERVED_KEYS = ("id", "block", "placement_policy", "starts_at", "ends_at")
-_FROM_ZERO = ("flex_start", "queued")
+FROM_ZERO = ("flex_start", "queued")
+"""Kinds whose nodes come when a job asks for them."""
 _RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 _ONE_RULE = "GKE takes blocks of the project's own reservations alone"
 
@@ -28,7 +29,7 @@ def plan_capacity(
         problems.append(Problem(at, reason, f"write at most {most}, and more groups", str(gke_limits().provenance)))
     if problems:
         raise SpecError(problems)
-    phase, from_zero = phase_of(wish, now), wish.kind in _FROM_ZERO
+    phase, from_zero = phase_of(wish, now), wish.kind in FROM_ZERO
     return GkeCapacityPlan(
         kind=wish.kind,
         phase=phase,
@@ -73,6 +74,6 @@ def _problems(wish: GcpCapacitySpec, project: str, path: str) -> list[Problem]:
     elif wish.block and not _reservation(wish, project).startswith(f"projects/{project}/"):
         reason = f"{wish.id} is shared by another project"
         problems.append(Problem(f"{path}.block", reason, "leave it out", _ONE_RULE))
-    if wish.kind not in _FROM_ZERO:
-        problems += stray_keys(wish, wish.kind, ("max_run_seconds",), _FROM_ZERO, path)
+    if wish.kind not in FROM_ZERO:
+        problems += stray_keys(wish, wish.kind, ("max_run_seconds",), FROM_ZERO, path)
     return [*problems, *window_problems(wish, path)]

@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 
 from gpufabric.plan.explain import Line
-from gpufabric.plan.explain_cloud import capacity_line, explain_stack
+from gpufabric.plan.explain_cloud import (
+    api_line,
+    bucket_line,
+    capacity_line,
+    existing_cluster_line,
+    explain_stack,
+    filesystem_line,
+)
+from gpufabric.plan.gcp.cluster import GkeClusterPlan
+from gpufabric.plan.gcp.filesystem import FilestorePlan, FilesystemPlan, ManagedLustrePlan
 from gpufabric.plan.gcp.model import DRANET, EPHEMERAL, GcpParts, GcpStackPlan, GkeNodePoolPlan
 from gpufabric.plan.gcp.network import network_count
 from gpufabric.plan.model import GroupsPlan
@@ -33,6 +42,23 @@ def _parts(parts: GcpParts) -> Iterator[Line]:
         why = f"that of RDMA has the profile {rdma}" if rdma else "one for each rail"
         many = sum(len(each.subnets) for each in network.vpcs)
         yield Line("GPU networks", f"{len(network.vpcs)} VPCs with {many} subnets", why)
+    if isinstance(parts.cluster, GkeClusterPlan):
+        yield api_line(parts.cluster.access, parts.cluster.public_cidrs)
+        system = f"{parts.cluster.system_nodes} x {parts.cluster.system_machine_type}"
+        yield Line("system nodes", system, "DNS, controllers and the gate's coordinator run there")
+    else:
+        yield existing_cluster_line(parts.cluster.name)
+    for name, each in parts.filesystems.items():
+        what = each.existing or f"{each.size_gib} GiB, {_speed(each)}"
+        yield filesystem_line(name, what, existing=each.existing is not None, protect=each.protect)
+    for name, store in parts.stores.items():
+        yield bucket_line(name, store.bucket, existing=store.existing, protect=store.protect)
+
+
+def _speed(plan: FilesystemPlan) -> str:
+    if isinstance(plan, ManagedLustrePlan):
+        return f"{plan.throughput_mbytes_per_s_per_tib} MB/s per TiB"
+    return plan.tier.lower() if isinstance(plan, FilestorePlan) else ""
 
 
 def _nodes(plan: GkeNodePoolPlan) -> Iterator[Line]:

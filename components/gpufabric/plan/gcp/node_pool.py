@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
+from typing import Any
 
 from gpufabric.hardware import GcpMachine, gcp_machines
 from gpufabric.plan.cloud_group import GPU_TAINT, HOLD_TAINT, disk_problems, node_labels
-from gpufabric.plan.gcp.capacity import plan_capacity
+from gpufabric.plan.gcp.capacity import FROM_ZERO, plan_capacity
 from gpufabric.plan.gcp.model import BLOCK, DRANET, EPHEMERAL, NETWORKS, GkeNodePoolPlan, LocalDisks
 from gpufabric.plan.gcp.network import network_problems, profile_problems
 from gpufabric.plan.gcp.version import kubernetes_version, version_problems
@@ -16,6 +17,7 @@ from gpufabric.spec.gcp.network import NodeNetwork
 
 _DRIVERS = {"default": "DEFAULT", "latest": "LATEST", "disabled": "INSTALLATION_DISABLED"}
 _IMAGE = "COS_CONTAINERD"  # the installers of TCPX, TCPXO and gIB know no other one
+_QUEUED_TAINT = "cloud.google.com/gke-queued"
 _DRANET_LABEL = {"cloud.google.com/gke-networking-dra-driver": "true"}
 
 
@@ -31,7 +33,7 @@ def plan_node_pool(
         *_fabric_problems(wish, machine, path),
         *disk_problems(wish, machine, path),
         *_boot_disk_problems(wish, machine, path),
-        *_repair_problems(wish, path),
+        *_from_zero_problems(wish, path),
     ]
     try:
         asked = wish.capacity
@@ -52,6 +54,7 @@ def plan_node_pool(
         taints=(GPU_TAINT,) if capacity.from_zero else (GPU_TAINT, HOLD_TAINT),
         zone=zone,
         tags=tags,
+        gate_keys=_gate_keys(wish, attachment),
         project=project,
         attachment=attachment,
         image_type=_IMAGE,
@@ -129,11 +132,26 @@ def _boot_disk_problems(wish: GkeNodePoolSpec, machine: GcpMachine, path: str) -
     return [Problem(f"{path}.boot_disk_type", reason, fix, str(machine.provenance))]
 
 
-def _repair_problems(wish: GkeNodePoolSpec, path: str) -> list[Problem]:
-    if not wish.auto_repair or wish.capacity.kind not in ("flex_start", "queued"):
+def _from_zero_problems(wish: GkeNodePoolSpec, path: str) -> list[Problem]:
+    if wish.capacity.kind in FROM_ZERO:
+        if not wish.auto_repair:
+            return []
+        reason = f"GKE does not repair nodes of kind: {wish.capacity.kind}, which live for one job"
+        return [Problem(f"{path}.auto_repair", reason, "leave it out", "GKE documentation, flex-start")]
+    if wish.preflight is None:
         return []
-    reason = f"GKE does not repair nodes of kind: {wish.capacity.kind}, which live for one job"
-    return [Problem(f"{path}.auto_repair", reason, "leave it out", "GKE documentation, flex-start")]
+    reason = f"nodes of kind: {wish.capacity.kind} are validated before any job; it is for those that come with one"
+    return [Problem(f"{path}.preflight", reason, "leave it out")]
+
+
+def _gate_keys(wish: GkeNodePoolSpec, attachment: str | None) -> dict[str, Any]:
+    """What gate and jobs have to know: how cards are given, a taint that GKE adds, and that jobs look at their nodes."""
+    keys: dict[str, Any] = {"fabric_attachment": DRANET} if attachment == DRANET else {}
+    if wish.capacity.kind == "queued":
+        keys["tolerates"] = [_QUEUED_TAINT]
+    if wish.capacity.kind in FROM_ZERO:
+        keys["preflight"] = wish.preflight.model_dump(exclude_none=True) if wish.preflight else {}
+    return keys
 
 
 def _local_disks(wish: GkeNodePoolSpec, machine: GcpMachine) -> LocalDisks | None:

@@ -16,7 +16,9 @@ class EksNodeGroupSpec(CloudNodeGroupSpec):
 
     capacity: AwsCapacitySpec = Field(default_factory=AwsCapacitySpec)
     """How the machines are had. Default: on demand."""
-    ami_type: str | None = None
+    ami_type: (
+        Annotated[str, matching(r"[A-Za-z0-9_]{1,64}", "EKS's name of an image family", "AL2023_x86_64_NVIDIA")] | None
+    ) = None
     """EKS's name of the image family. Default: AL2023 with NVIDIA's driver, for the machine's architecture."""
     ami_release: Annotated[str, matching(r"1\.\d+\.\d+-20\d{6}", "a release of EKS node images", "1.35.6-20260714")] | None = (
         None

@@ -4,12 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpufabric.spec.base import WholeNumber
+from gpufabric.spec.base import WholeNumber, matching
 from gpufabric.spec.cloud import CloudNodeGroupSpec
 from gpufabric.spec.gcp.capacity import GcpCapacitySpec
 from gpufabric.spec.gcp.cluster import GkeVersionText
 from gpufabric.spec.gcp.ids import NetworkProfile, ProjectId, Zone
 from gpufabric.spec.gcp.labels import Labels
+from gpufabric.spec.node_group import PreflightSpec
 
 
 class GkeNodePoolSpec(CloudNodeGroupSpec):
@@ -23,12 +24,15 @@ class GkeNodePoolSpec(CloudNodeGroupSpec):
     driver_version: Literal["default", "latest", "disabled"] | None = None
     """NVIDIA's driver: GKE's ``default`` or ``latest``, or ``disabled``, where you install it. Default: the machine table's. It
     cannot be changed later."""
-    boot_disk_type: str | None = None
+    boot_disk_type: Annotated[str, matching(r"[a-z]+(-[a-z]+)*", "a type of disk", "hyperdisk-balanced")] | None = None
     """Type of the boot disk, such as ``hyperdisk-balanced``. Default: the machine table's."""
     boot_disk_gib: Annotated[WholeNumber, Field(ge=50, le=65536)] = 200
     """Size of the boot disk, 50 to 65,536 GiB. Default: 200."""
     auto_repair: bool | None = None
     """Let GKE repair nodes that it finds broken. Default: true; false with ``flex_start`` and ``queued``, which refuse it."""
+    preflight: PreflightSpec | None = None
+    """Of ``flex_start`` and ``queued``: in which image jobs look at their nodes, which nobody could validate before.
+    Default: the fabric's; on Ethernet required."""
 
 
 class GkeGpuNodesSpec(GkeNodePoolSpec):
