@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "aws": {"spec", "plan", "kubernetes", "validation.contract"},
     "validation": set(),
     "report": {"validation.contract"},
+    "policy": {"", "hardware", "plan", "validation.contract"},
     "cli": {"", "spec", "plan", "preflight", "report", "validation.contract", "validation.judge"},
 }
 THIRD_PARTY = {
@@ -45,6 +46,7 @@ THIRD_PARTY = {
     "aws": {"pulumi", "pulumi_aws", "pulumi_kubernetes"},
     "validation": {"mpi4py"},
     "report": set(),
+    "policy": {"pulumi", "grpc", "google"},
     "cli": {"typer", "rich"},
 }
 
@@ -102,6 +104,11 @@ def test_the_package_root_loads_neither_pulumi_nor_a_cloud() -> None:
 
 def test_checking_a_spec_needs_no_pulumi() -> None:
     loaded = _loaded_by("import gpufabric.cli.app, gpufabric.preflight")
+    assert not {name for name in loaded if name.split(".")[0].startswith("pulumi")}
+
+
+def test_the_rules_of_the_policy_pack_need_no_pulumi() -> None:
+    loaded = _loaded_by("import gpufabric.policy")
     assert not {name for name in loaded if name.split(".")[0].startswith("pulumi")}
 
 

@@ -31,6 +31,8 @@ class Registered:
     provider: str
     inputs: dict[str, Any]
     options: dict[str, Any]
+    links: dict[str, list[str]] = field(default_factory=dict)
+    """Property -> labels of the resources whose outputs it holds."""
     read: str = ""
     """Id of an object that is read, not made."""
     outputs: dict[str, Any] | None = None
@@ -131,6 +133,8 @@ class _Recorder(MockMonitor):
             inputs=_plain(json_format.MessageToDict(inputs)),
             options=options,
         )
+        dependencies = getattr(request, "propertyDependencies", {})  # a read has none
+        found.links = {key: sorted(map(_short, each.urns)) for key, each in dependencies.items() if each.urns}
         self._by_urn[urn] = found
         return found
 
