@@ -1,5 +1,7 @@
 """Sizes that are sold in steps: a size is legal, or its nearest neighbours are, and nothing legal lies between them."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,4 +61,4 @@ def test_bands_do_not_overlap_and_end_on_their_steps(tier: str) -> None:
     bands = filestore_bands(tier)
     assert bands
     assert all((row.most_size_gib - row.first_size_gib) % row.step_size_gib == 0 for row in bands)
-    assert all(one.most_size_gib < other.first_size_gib for one, other in zip(bands, bands[1:], strict=False))
+    assert all(one.most_size_gib < other.first_size_gib for one, other in pairwise(bands))

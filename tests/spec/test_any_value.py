@@ -13,8 +13,8 @@ from tests.spec.specs import CPU, H100, changed, plan_of, with_value
 
 # What pydantic, Python or a parser would say, and we do not.
 JARGON = re.compile(
-    r"Traceback|pydantic|[Ii]nput should|validation error|valid dictionary|(?<!machine)(?<!ami)(?<!disk)_type\b|type=|<class|<object|"
-    r"object at 0x|"
+    r"Traceback|pydantic|[Ii]nput should|validation error|valid dictionary|(?<!machine)(?<!ami)(?<!disk)_type\b|type=|"
+    r"<class|<object|object at 0x|"
     r"\bNone\b|\bTrue\b|\bFalse\b|datetime\.|Error\b"
 )
 WORDS = sorted(
