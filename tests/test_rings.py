@@ -20,6 +20,7 @@ MAY_IMPORT = {
         "validation.also_wish",
         "validation.contract",
         "validation.controller_contract",
+        "validation.gate_json",
         "validation.health_wish",
         "validation.inside_wish",
     },
@@ -35,7 +36,7 @@ MAY_IMPORT = {
     "validation": set(),
     "report": {"validation.contract"},
     "policy": {"", "hardware", "plan", "validation.contract"},
-    "cli": {"", "spec", "plan", "preflight", "report", "validation.contract", "validation.judge"},
+    "cli": {"", "spec", "plan", "preflight", "report", "validation.contract", "validation.gate_json", "validation.judge"},
 }
 THIRD_PARTY = {
     "hardware": set(),

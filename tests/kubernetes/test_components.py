@@ -14,7 +14,7 @@ from pulumi_kubernetes.batch.v1 import Job
 from gpufabric.kubernetes import KubernetesNodeGroup, KubernetesTrainingStack, NcclValidation
 from gpufabric.kubernetes.nccl_validation import gate_plan
 from gpufabric.spec import SpecError
-from gpufabric.validation import contract, permissions
+from gpufabric.validation import contract, gate_json, permissions
 from tests.kubernetes.mocked import VERDICT, Recording, Registered, run, verdicts
 from tests.spec.specs import CPU, H100
 
@@ -393,7 +393,7 @@ def test_the_programs_are_those_of_the_contract_and_the_plan_is_read_back() -> N
     recording, _ = gates()
     assert recording.one("ConfigMap", "gate-programs").inputs["data"] == contract.shipped_files()
     text = recording.one("ConfigMap", "gate-plan").inputs["data"]["gate.json"]
-    assert contract.parse(text) == plan_now().gate
+    assert gate_json.parse(text) == plan_now().gate
 
 
 CAMEL = {

@@ -8,18 +8,18 @@ import pytest
 from gpufabric.hardware.baselines import baselines
 from gpufabric.plan import also as also_plan
 from gpufabric.plan import explain
-from gpufabric.validation import contract, pairs
+from gpufabric.validation import contract, gate_json, pairs
 from tests.spec.specs import CPU, H100, changed, plan_of, problems
 
 FLOOR = "floor_all_gather_gbytes_per_s"
 JOBS = "nvcr.io/nvidia/pytorch:26.01-py3"
 
 
-def gate(spec: dict[str, Any]) -> contract.Gate:
+def gate(spec: dict[str, Any]) -> gate_json.Gate:
     return plan_of(spec).groups[0].gate.gate
 
 
-def env(planned: contract.Gate, name: str = "rank") -> dict[str, str]:
+def env(planned: gate_json.Gate, name: str = "rank") -> dict[str, str]:
     (found,) = (each for each in planned.rank_job["spec"]["template"]["spec"]["containers"] if each["name"] == name)
     return {each["name"]: each["value"] for each in found["env"]}
 

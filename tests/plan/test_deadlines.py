@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gpufabric.plan.deadlines import Deadlines, gate_deadlines
 from gpufabric.spec import ValidationSpec
-from gpufabric.validation import contract
+from gpufabric.validation import contract, gate_json
 from tests.spec.specs import CPU, changed, plan_of
 
 minutes = st.integers(1, 1440) | st.floats(0.1, 1440)
@@ -28,7 +28,7 @@ def test_an_inner_clock_rings_first(nodes: float, start: float, benchmark: float
     assert clocks.ranks_start_s + clocks.judge_s + 30 <= clocks.rank_job_s
     assert clocks.nodes_s + clocks.rank_job_s + 160 <= clocks.coordinator_s
     assert clocks.coordinator_s + 300 < clocks.resource_s
-    pair = contract.Timeouts(clocks.nodes_s, clocks.ranks_start_s, clocks.benchmark_s, clocks.rank_job_s).of_pair(inside_s)
+    pair = gate_json.Timeouts(clocks.nodes_s, clocks.ranks_start_s, clocks.benchmark_s, clocks.rank_job_s).of_pair(inside_s)
     assert pair.ranks_start_s + pair.benchmark_s + 30 <= pair.rank_job_s <= clocks.rank_job_s
     # Three rounds of pairs, each with its overtime and its removal (ranks.Pace), where the group has three nodes or more.
     rounds = 3 * (pair.rank_job_s + 10 + 45) if group >= 3 else 0
@@ -57,7 +57,7 @@ def test_the_objects_carry_the_clocks() -> None:
     assert gate.deadlines == Deadlines(
         nodes_s=60, ranks_start_s=120, benchmark_s=180, judge_s=390, rank_job_s=540, coordinator_s=760, resource_s=1090
     )
-    assert gate.gate.timeouts == contract.Timeouts(nodes_s=60, ranks_start_s=120, benchmark_s=180, rank_job_s=540)
+    assert gate.gate.timeouts == gate_json.Timeouts(nodes_s=60, ranks_start_s=120, benchmark_s=180, rank_job_s=540)
     assert gate.gate.rank_job["spec"]["activeDeadlineSeconds"] == 540
     assert gate.coordinator_job_spec["activeDeadlineSeconds"] == 760
     for container in gate.gate.rank_job["spec"]["template"]["spec"]["containers"]:

@@ -12,7 +12,7 @@ import pytest
 
 from gpufabric.plan import StackPlan, resolve_gate
 from gpufabric.spec import GateSpec, SpecError
-from gpufabric.validation import contract
+from gpufabric.validation import contract, gate_json
 from tests.spec.specs import CPU, GONE, H100, changed, plan_of
 
 TOGETHER = changed(H100, group__fabric="infiniband-together")
@@ -64,7 +64,7 @@ def env_of(container: Mapping[str, Any]) -> dict[str, str]:
 @every_spec
 def test_gate_json_reads_back_to_an_equal_gate(spec: dict[str, Any]) -> None:
     gate = plan_of(spec).groups[0].gate.gate
-    assert contract.parse(json.dumps(gate.to_dict())) == gate
+    assert gate_json.parse(json.dumps(gate.to_dict())) == gate
 
 
 @every_spec

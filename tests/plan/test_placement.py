@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpufabric.plan import resolve_group
-from gpufabric.plan.gate import MOST_ALTERNATIVES, alternatives
+from gpufabric.plan.placement import MOST_ALTERNATIVES, alternatives
 from gpufabric.spec import NodeGroupSpec, ValidationSpec
 from gpufabric.validation import contract
 from tests.spec.specs import CPU, H100, changed, plan_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gpufabric.validation import contract, coordinator
+from gpufabric.validation import coordinator, gate_json
 from gpufabric.validation.api import Api
 from gpufabric.validation.judge import judge
 from gpufabric.validation.ranks import Pace
@@ -71,7 +71,7 @@ class Nodes:
                 cluster.pod(index, seat, job=name, rank=RUNNING if index else ended(0), judge=ended(0, text))
 
     def message(self, where: list[str]) -> str:
-        wanted = replace(contract.parse(json.dumps(self.gate)).expectation, ranks=len(where))
+        wanted = replace(gate_json.parse(json.dumps(self.gate)).expectation, ranks=len(where))
         if set(where) & set(self.hung):
             return judge("", wanted, exit_code=124, error="the benchmark did not end within 120 s and was stopped").to_json()
         sheet = self.sheet(where)

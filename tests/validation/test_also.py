@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpufabric.validation import contract, ending, findings, measurement, report, sidecar
+from gpufabric.validation import contract, ending, findings, gate_json, measurement, report, sidecar
 from gpufabric.validation.also import judge_run
 from gpufabric.validation.also_wish import Also
-from gpufabric.validation.contract import Expectation
+from gpufabric.validation.gate_json import Expectation
 from gpufabric.validation.judge import judge
 from tests.validation.printer import Sheet, healthy, last_row
 from tests.validation.samples import GATE
@@ -128,8 +128,8 @@ def raw_gate(also: Any) -> dict[str, Any]:
     return raw
 
 
-def gate_of(also: Also) -> contract.Gate:
-    return contract.parse(json.dumps(raw_gate(also.to_dict())))
+def gate_of(also: Also) -> gate_json.Gate:
+    return gate_json.parse(json.dumps(raw_gate(also.to_dict())))
 
 
 def test_the_contract_reads_what_it_writes() -> None:
@@ -137,11 +137,11 @@ def test_the_contract_reads_what_it_writes() -> None:
         assert also is not None
         gate = gate_of(also)
         assert gate.expectation.also == also
-        assert contract.parse(json.dumps(gate.to_dict())) == gate
+        assert gate_json.parse(json.dumps(gate.to_dict())) == gate
 
 
 def test_without_a_second_collective_the_plan_is_what_it_was() -> None:
-    assert "also" not in contract.parse(json.dumps(GATE)).to_dict()["expectation"]
+    assert "also" not in gate_json.parse(json.dumps(GATE)).to_dict()["expectation"]
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_without_a_second_collective_the_plan_is_what_it_was() -> None:
     ],
 )
 def test_a_bad_plan_says_where(also: Any, says: str) -> None:
-    with pytest.raises(contract.ContractError, match=says.replace("(", r"\(")):
-        contract.parse(json.dumps(raw_gate(also)))
+    with pytest.raises(gate_json.ContractError, match=says.replace("(", r"\(")):
+        gate_json.parse(json.dumps(raw_gate(also)))
 
 
 @pytest.mark.parametrize(("second", "code", "outcome"), [(0.04, "0", "pass"), (0.02, "0", "fail"), (0.04, "", "unknown")])
@@ -173,7 +173,7 @@ def test_the_judge_beside_index_0_reads_both(tmp_path: Path, second: float, code
     assert found.also is not None
 
 
-def ended(gate: contract.Gate, text: str, code: int = 0) -> ending.Ending:
+def ended(gate: gate_json.Gate, text: str, code: int = 0) -> ending.Ending:
     found = judge_run(text, gate.expectation, exit_code=code)
     nodes = ("n0", "n1")
     return ending.with_findings(ending.of_measurement(found, nodes), findings.of_small_group(nodes, found))

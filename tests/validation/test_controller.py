@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gpufabric.validation import contract, permissions
+from gpufabric.validation import contract, gate_json, permissions
 from gpufabric.validation import controller_contract as words
 from gpufabric.validation.api import Api, ApiError
 from gpufabric.validation.controller import Controller, StartAnewError, keep, main
@@ -82,7 +82,7 @@ class Kubelets:
                 )
 
 
-WANTED = contract.parse(json.dumps(GATE)).expectation
+WANTED = gate_json.parse(json.dumps(GATE)).expectation
 
 
 def nodes_of(job: Json) -> list[str]:
@@ -98,7 +98,7 @@ class Kept:
     def __init__(self, gate: Json | None = None, priority_class: str = "") -> None:
         self.cluster = Cluster()
         self.kubelets = Kubelets(self.cluster)
-        self.gate = contract.parse(json.dumps(gate or GATE))
+        self.gate = gate_json.parse(json.dumps(gate or GATE))
         self.metrics = Metrics("train", time.time, 60)
         self.controller = self.begun(priority_class)
         self.open("n0", "boot-1")

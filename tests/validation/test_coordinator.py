@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from gpufabric.validation import contract, coordinator, nodes, permissions
+from gpufabric.validation import contract, coordinator, gate_json, nodes, permissions
 from gpufabric.validation.api import Api
 from gpufabric.validation.judge import judge
 from gpufabric.validation.ranks import Pace
@@ -35,7 +35,7 @@ QUICK = Pace(
 )
 RUNNING = {"running": {"startedAt": "2026-11-29T10:00:00Z"}}
 GOOD, SLOW = healthy(), healthy(busbw=0.0068)
-WANTED = contract.parse(json.dumps(GATE)).expectation
+WANTED = gate_json.parse(json.dumps(GATE)).expectation
 Stage = Callable[[Cluster], None]
 
 
@@ -105,14 +105,14 @@ class Run:
 SOON = cast(int, 0.25)  # the plan writes whole seconds; a test need not wait for one
 
 
-def hurried(text: str, parse: Callable[[str], contract.Gate] = contract.parse) -> contract.Gate:
+def hurried(text: str, parse: Callable[[str], gate_json.Gate] = gate_json.parse) -> gate_json.Gate:
     gate = parse(text)
     return replace(gate, timeouts=replace(gate.timeouts, nodes_s=SOON, ranks_start_s=SOON))
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    monkeypatch.setattr(contract, "parse", hurried)
+    monkeypatch.setattr(gate_json, "parse", hurried)
     cluster = Cluster()
     cluster.put(f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/train-gate", {"metadata": {"uid": "the-coordinator"}})
     cluster.node("n0")

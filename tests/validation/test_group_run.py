@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpufabric.validation import contract
+from gpufabric.validation import contract, gate_json
 from gpufabric.validation.api import Api
 from gpufabric.validation.controller import Controller
 from gpufabric.validation.controller_metrics import Metrics
@@ -26,7 +26,7 @@ def four(tmp_path: Path) -> Iterator[Nodes]:
 
 
 def controller_of(nodes: Nodes) -> Controller:
-    gate = contract.parse(json.dumps(nodes.gate))
+    gate = gate_json.parse(json.dumps(nodes.gate))
     api = Api(nodes.cluster.url, None, dict, sleep=lambda _: None)
     metrics = Metrics("train", time.time, 60)
     return Controller(api, gate, "train-controller", OWNER, pace=QUICK, metrics=metrics, busy_s=0.0)

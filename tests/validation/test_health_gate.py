@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpufabric.validation import contract
+from gpufabric.validation import contract, gate_json
 from gpufabric.validation.files import write_whole
 from gpufabric.validation.health import Watch, examine
 from gpufabric.validation.health_report import Report
@@ -29,14 +29,14 @@ SICK = {**HEALTHY, "ecc": outputs.ecc({2: "1"})}
 
 
 def test_the_section_reads_back() -> None:
-    gate = contract.parse(json.dumps(WITH_HEALTH))
+    gate = gate_json.parse(json.dumps(WITH_HEALTH))
     assert gate.health == WISH
-    assert contract.parse(json.dumps(gate.to_dict())) == gate
+    assert gate_json.parse(json.dumps(gate.to_dict())) == gate
 
 
 def test_a_plan_of_an_older_version_holds_no_node_to_anything() -> None:
-    assert contract.parse(json.dumps(GATE)).health is None
-    assert contract.parse(json.dumps({**GATE, "health": None})).health is None
+    assert gate_json.parse(json.dumps(GATE)).health is None
+    assert gate_json.parse(json.dumps({**GATE, "health": None})).health is None
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_a_plan_of_an_older_version_holds_no_node_to_anything() -> None:
     ],
 )
 def test_problems_of_the_section_are_named(change: dict[str, Any], says: str) -> None:
-    with pytest.raises(contract.ContractError) as caught:
-        contract.parse(json.dumps({**GATE, "health": {**WISH.to_dict(), **change}}))
+    with pytest.raises(gate_json.ContractError) as caught:
+        gate_json.parse(json.dumps({**GATE, "health": {**WISH.to_dict(), **change}}))
     assert says in str(caught.value)
 
 

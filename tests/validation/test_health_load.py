@@ -198,7 +198,7 @@ def test_a_node_that_is_sick_under_load_says_so_and_is_not_let_in(judge: Node) -
 
 
 def test_a_node_that_is_well_under_load_is_let_in(judge: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpufabric.validation.sidecar.fetch_key", lambda *_: KEY)
+    monkeypatch.setattr("gpufabric.validation.keys.fetch_key", lambda *_: KEY)
     left(judge.box.shared / "load", "gpus", IDLE, outputs.gpus())
     left(judge.box.shared / "load", "throttle", outputs.throttle())
     judge.measured(FAST)

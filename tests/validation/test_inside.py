@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpufabric.validation import alone, contract, inside, inside_group, sidecar
+from gpufabric.validation import alone, contract, gate_json, inside, inside_group, sidecar
 from gpufabric.validation.files import write_whole
 from gpufabric.validation.health_wish import Health
 from gpufabric.validation.inside_wish import Inside
@@ -34,9 +34,9 @@ def with_inside(wish: Inside, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("wish", [WISH, SUMS])
 def test_the_section_reads_back(wish: Inside) -> None:
-    gate = contract.parse(json.dumps(with_inside(wish)))
+    gate = gate_json.parse(json.dumps(with_inside(wish)))
     assert gate.inside == wish
-    assert contract.parse(json.dumps(gate.to_dict())) == gate
+    assert gate_json.parse(json.dumps(gate.to_dict())) == gate
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_the_section_reads_back(wish: Inside) -> None:
     ],
 )
 def test_problems_of_the_section_are_named(change: dict[str, Any], says: str) -> None:
-    with pytest.raises(contract.ContractError) as caught:
-        contract.parse(json.dumps({**GATE, "inside": {**WISH.to_dict(), **change}}))
+    with pytest.raises(gate_json.ContractError) as caught:
+        gate_json.parse(json.dumps({**GATE, "inside": {**WISH.to_dict(), **change}}))
     assert says in str(caught.value)
 
 
@@ -183,7 +183,7 @@ def test_alone_its_own_ranks_are_the_result(nodes: Nodes) -> None:
 def test_a_process_that_not_even_a_kill_ends_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inside, "_OVERTIME_SECONDS", -60.0)
     (tmp_path / "inside").mkdir()
-    watch = inside.Watch(tmp_path, contract.parse(json.dumps(with_inside(WISH))))
+    watch = inside.Watch(tmp_path, gate_json.parse(json.dumps(with_inside(WISH))))
     assert watch.look() is None
     (tmp_path / "inside" / "begun").touch()
     found = watch.look()
@@ -283,19 +283,19 @@ def test_without_a_floor_the_summary_says_so() -> None:
 # --- pairs, and nodes alone ---
 
 
-def of_stage(gate: contract.Gate) -> set[str]:
+def of_stage(gate: gate_json.Gate) -> set[str]:
     containers = gate.rank_job["spec"]["template"]["spec"]["containers"]
     return {
         each["name"] for container in containers for each in container["env"] if each["name"].startswith(contract.ENV_INSIDE)
     }
 
 
-def planned() -> contract.Gate:
+def planned() -> gate_json.Gate:
     raw = copy.deepcopy(with_inside(WISH))
     stage = {contract.ENV_INSIDE: "bench", contract.ENV_INSIDE_RANKS: "8", contract.ENV_INSIDE_SECONDS: "60"}
     for container in raw["rank_job"]["spec"]["template"]["spec"]["containers"]:
         container["env"] = [*ENVIRONMENT, *({"name": name, "value": value} for name, value in stage.items())]
-    return contract.parse(json.dumps(raw))
+    return gate_json.parse(json.dumps(raw))
 
 
 def test_a_pair_that_looks_for_the_node_does_without_and_its_clocks_are_shorter() -> None:
@@ -313,9 +313,9 @@ def test_a_pair_that_looks_for_the_node_does_without_a_long_stage_0() -> None:
     level = {contract.ENV_DCGM_LEVEL: "2", contract.ENV_DCGM_SECONDS: "40"}
     rank = raw["rank_job"]["spec"]["template"]["spec"]["containers"][0]
     rank["env"] = [*ENVIRONMENT, *({"name": name, "value": value} for name, value in level.items())]
-    gate = contract.parse(json.dumps(raw))
+    gate = gate_json.parse(json.dumps(raw))
 
-    def told(of: contract.Gate) -> dict[str, str]:
+    def told(of: gate_json.Gate) -> dict[str, str]:
         env = of.rank_job["spec"]["template"]["spec"]["containers"][0]["env"]
         return {each["name"]: each["value"] for each in env if each["name"].startswith("GATE_DCGM")}
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpufabric.validation import collectives
-from gpufabric.validation.contract import Expectation
+from gpufabric.validation.gate_json import Expectation
 from gpufabric.validation.judge import judge, size_text
 from gpufabric.validation.measurement import Measurement, parse
 from tests.validation.printer import Line, Sheet, healthy, last_row

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from gpufabric.validation import mpi_allreduce, sweep, table
-from gpufabric.validation.contract import Expectation
+from gpufabric.validation.gate_json import Expectation
 from gpufabric.validation.judge import judge
 from gpufabric.validation.mpi_allreduce import CPU, ArraySide
 from gpufabric.validation.sweep import Options, Ranks

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpufabric.validation import contract, pairs
+from gpufabric.validation import gate_json, pairs
 from gpufabric.validation.api import ApiError
 from tests.validation.fake_api import NAMESPACE, RANK_LABELS, Cluster
 from tests.validation.fake_nodes import JOBS, RUNNING, Nodes
@@ -215,7 +215,7 @@ def test_a_long_start_is_shorter_for_a_pair() -> None:
     raw["expectation"]["ranks_per_node"] = 8
     for container in raw["rank_job"]["spec"]["template"]["spec"]["containers"]:
         container["env"] = [{"name": "GATE_DEADLINE_SECONDS", "value": "1530"}, {"name": "NCCL_DEBUG", "value": "INFO"}]
-    gate = pairs.pair_gate(contract.parse(json.dumps(raw)), ("a", "b"), 3, 511)
+    gate = pairs.pair_gate(gate_json.parse(json.dumps(raw)), ("a", "b"), 3, 511)
     assert gate.names.rank_job == "train-ranks-3-511"
     assert (gate.nodes, gate.expectation.ranks, gate.timeouts.ranks_start_s, gate.timeouts.rank_job_s) == (2, 16, 180, 1020)
     assert gate.expectation.floor_busbw_gbytes_per_s == GATE["expectation"]["floor_busbw_gbytes_per_s"]
@@ -224,7 +224,7 @@ def test_a_long_start_is_shorter_for_a_pair() -> None:
     assert env["GATE_DEADLINE_SECONDS"] == "810"  # start, benchmark, and 30 s to say so
     assert (env["GATE_START_SECONDS"], env["GATE_RANKS"], env["NCCL_DEBUG"]) == ("180", "16", "INFO")
     assert gate.rank_job["spec"]["activeDeadlineSeconds"] == 1020
-    assert contract.parse(json.dumps(gate.to_dict())) == gate
+    assert gate_json.parse(json.dumps(gate.to_dict())) == gate
 
 
 def test_given_affinities_stay() -> None:

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpufabric.validation import contract, restarts
+from gpufabric.validation import gate_json, restarts
 from gpufabric.validation.api import Api
 from gpufabric.validation.ending import Undecided
 from tests.validation.fake_api import JOB_LABEL, NAMESPACE, Cluster
 from tests.validation.samples import GATE
 
-WISH = contract.parse(json.dumps(GATE))
+WISH = gate_json.parse(json.dumps(GATE))
 
 
 @pytest.fixture

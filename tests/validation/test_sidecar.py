@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gpufabric.validation import files, measurement, sidecar
+from gpufabric.validation import files, keys, measurement, sidecar
 from gpufabric.validation.files import write_whole
 from tests.validation.printer import healthy
 from tests.validation.samples import GATE
@@ -105,7 +105,7 @@ def test_key_goes_round_and_the_output_is_judged(
     assert ask(first, "/")[0] == 404
     second = Box(tmp_path / "1", 1, int(first.environment["GATE_KEY_PORT"]))
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # peers are never behind a proxy
-    monkeypatch.setattr(sidecar, "_RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(keys, "_RETRY_SECONDS", 0.05)
     url = f"http://127.0.0.1:{first.environment['GATE_KEY_PORT']}/key"
     monkeypatch.setattr(sidecar.Place, "of", staticmethod(_at(url, sidecar.Place.of)))
     second.start()
@@ -193,9 +193,9 @@ def test_broken_plan_and_broken_environment(tmp_path: Path) -> None:
 
 
 def test_no_key_within_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sidecar, "_RETRY_SECONDS", 0.05)
-    with pytest.raises(sidecar.SidecarError, match="no public key from http"):
-        sidecar.fetch_key(f"http://127.0.0.1:{free_port()}/key", 0.2)
+    monkeypatch.setattr(keys, "_RETRY_SECONDS", 0.05)
+    with pytest.raises(keys.KeyUnusableError, match="no public key from http"):
+        keys.fetch_key(f"http://127.0.0.1:{free_port()}/key", 0.2)
     box = Box(tmp_path / "1", 1, free_port())
     box.environment["GATE_DEADLINE_SECONDS"] = "0"
     assert sidecar.main(box.environment, box.stop) == 1
@@ -220,15 +220,15 @@ def test_no_key_within_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_what_is_no_public_key_is_refused(text: str) -> None:
-    with pytest.raises(sidecar.SidecarError, match="not one public key line"):
-        sidecar.public_key(text)
+    with pytest.raises(keys.KeyUnusableError, match="not one public key line"):
+        keys.public_key(text)
 
 
 @pytest.mark.parametrize(
     "text", [KEY, KEY + "\n", KEY.split(" root", maxsplit=1)[0], f"ecdsa-sha2-nistp256 AAAAE2VjZHNh{'A' * 60}= a b"]
 )
 def test_public_keys(text: str) -> None:
-    assert sidecar.public_key(text) == text.strip()
+    assert keys.public_key(text) == text.strip()
 
 
 def test_long_outputs_keep_their_beginning_and_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

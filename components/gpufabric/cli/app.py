@@ -95,7 +95,7 @@ def nccl_parse(
 ) -> None:
     """Judge the output of a run: exit 0 pass, 1 fail, 2 unknown (incomplete or not to be trusted)."""
     from gpufabric.spec import size_bytes
-    from gpufabric.validation.contract import Expectation
+    from gpufabric.validation.gate_json import Expectation
     from gpufabric.validation.judge import judge
 
     if not 0 < floor < math.inf:

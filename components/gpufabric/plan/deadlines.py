@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from gpufabric.spec import ValidationSpec
-from gpufabric.validation import contract
+from gpufabric.validation import contract, gate_json
 
 _STOP_S = 30  # time for a program that hit its own deadline to say so
 _REPORT_S = 60  # time for the coordinator to collect logs, label nodes and write the verdict
@@ -37,7 +37,7 @@ def gate_deadlines(wish: ValidationSpec, nodes: int, stages_s: int = 0) -> Deadl
     nodes_s, start_s, benchmark_s = (ceil(60 * m) for m in (wish.nodes_minutes, wish.start_minutes, wish.benchmark_minutes))
     judge_s = start_s + stages_s + benchmark_s + _STOP_S
     rank_job_s = start_s + judge_s + _STOP_S
-    of_group = contract.Timeouts(nodes_s=nodes_s, ranks_start_s=start_s, benchmark_s=benchmark_s, rank_job_s=rank_job_s)
+    of_group = gate_json.Timeouts(nodes_s=nodes_s, ranks_start_s=start_s, benchmark_s=benchmark_s, rank_job_s=rank_job_s)
     rounds = contract.PAIR_ROUNDS if nodes >= contract.LEAST_NODES_FOR_PAIRS else 0
     of_pairs_s = rounds * (of_group.of_pair(stages_s).rank_job_s + _BETWEEN_S)
     coordinator_s = nodes_s + rank_job_s + of_pairs_s + _CLEAR_S + _REPORT_S

@@ -8,7 +8,6 @@ from typing import Any
 
 from gpufabric.plan.also import AlsoRun
 from gpufabric.plan.benchmark import COLLECTIVE, Benchmark
-from gpufabric.plan.cloud import LABEL_GROUP
 from gpufabric.plan.deadlines import Deadlines, gate_deadlines
 from gpufabric.plan.fabric import GroupFabric
 from gpufabric.plan.health import dcgm_environment
@@ -17,12 +16,12 @@ from gpufabric.plan.inside import InsideRun
 from gpufabric.plan.merge import Merge
 from gpufabric.plan.model import Floor, GatePlan
 from gpufabric.plan.names import GateNames
+from gpufabric.plan.placement import outside_groups
 from gpufabric.plan.profile import PodProfile, merge_fabric
 from gpufabric.spec import NodeGroupSpec, ValidationSpec
-from gpufabric.validation import contract
+from gpufabric.validation import contract, gate_json
 from gpufabric.validation.health_wish import Health
 
-MOST_ALTERNATIVES = 100  # ours: a Job that a person can still read; groups that share one label key need a single one
 _NOBODY = 65532  # the user id of "nonroot" in distroless images; any id without rights does
 UNPRIVILEGED: Mapping[str, Any] = {
     "runAsNonRoot": True,
@@ -55,7 +54,7 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
     stages_s = (parts.inside.wish.seconds if parts.inside else 0) + (parts.health.dcgm_more_s if parts.health else 0)
     deadlines = gate_deadlines(parts.validation, parts.group.nodes, stages_s)
     image = rank_image(parts.fabric, parts.validation)
-    draft = contract.Gate(
+    draft = gate_json.Gate(
         stack=stack,
         group=parts.group.name,
         namespace=names.namespace,
@@ -66,8 +65,8 @@ def plan_gate(parts: GateParts, stack: str, names: GateNames) -> GatePlan:
         fingerprint="",
         image=image,
         expectation=_expectation(parts),
-        names=contract.Names(coordinator_job=names.account, rank_job=names.ranks, service=names.ranks, verdict=names.verdict),
-        timeouts=contract.Timeouts(
+        names=gate_json.Names(coordinator_job=names.account, rank_job=names.ranks, service=names.ranks, verdict=names.verdict),
+        timeouts=gate_json.Timeouts(
             nodes_s=deadlines.nodes_s,
             ranks_start_s=deadlines.ranks_start_s,
             benchmark_s=deadlines.benchmark_s,
@@ -107,8 +106,8 @@ def _without_place(job_spec: Mapping[str, Any]) -> dict[str, Any]:
     return {**job_spec, "template": {**template, "spec": {k: v for k, v in template["spec"].items() if k != "affinity"}}}
 
 
-def _expectation(parts: GateParts) -> contract.Expectation:
-    return contract.Expectation(
+def _expectation(parts: GateParts) -> gate_json.Expectation:
+    return gate_json.Expectation(
         backend=parts.benchmark.backend,
         collective=COLLECTIVE,
         ranks=parts.group.nodes * parts.benchmark.ranks_per_node,
@@ -243,7 +242,7 @@ def _coordinator_job_spec(parts: GateParts, names: GateNames, deadlines: Deadlin
                 "enableServiceLinks": False,
                 "terminationGracePeriodSeconds": 10,
                 "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
-                "affinity": {"nodeAffinity": _outside_groups(parts.groups)},
+                "affinity": {"nodeAffinity": outside_groups(parts.groups)},
                 "containers": [
                     {
                         "name": contract.CONTAINER_COORDINATOR,
@@ -264,36 +263,6 @@ def _coordinator_job_spec(parts: GateParts, names: GateNames, deadlines: Deadlin
 
 def _killed() -> dict[str, Any]:
     return {"containerName": contract.CONTAINER_COORDINATOR, "operator": "In", "values": list(contract.KILLED_CODES)}
-
-
-def _outside_groups(selectors: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """Affinity to nodes of no group: not(a and b) is (not a) or (not b), so the alternatives are the groups' product.
-
-    Groups that a cloud's stack made have a label key of their own, which no other node has: one rule keeps off all of them,
-    whatever their number.
-    """
-    made = [selector for selector in selectors if selector.keys() == {LABEL_GROUP}]
-    others = [selector for selector in selectors if selector.keys() != {LABEL_GROUP}]
-    no_made: list[dict[str, Any]] = [{"key": LABEL_GROUP, "operator": "DoesNotExist"}] if made else []
-    terms = [
-        {"matchExpressions": [*no_made, *({"key": key, "operator": "NotIn", "values": [value]} for key, value in sorted(term))]}
-        for term in sorted(alternatives(others), key=sorted)
-    ]
-    return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-
-
-def alternatives(selectors: Sequence[Mapping[str, str]], most: int = MOST_ALTERNATIVES) -> list[frozenset[tuple[str, str]]]:
-    """Sets of labels, of which a node outside all groups lacks one set whole. Stops growing once there are more than ``most``.
-
-    A set that holds another one adds nothing: a label that all groups share keeps the list short.
-    """
-    found: list[frozenset[tuple[str, str]]] = [frozenset()]
-    for selector in selectors:
-        grown = {each | {label} for each in found for label in selector.items()}
-        found = [each for each in grown if not any(other < each for other in grown)]
-        if len(found) > most:
-            break
-    return found
 
 
 def _one_per_node(names: GateNames) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from gpufabric.plan.names import GateNames
 from gpufabric.plan.profile import PodClaim, PodProfile
 from gpufabric.plan.queue import QueuePlan
 from gpufabric.spec import ExistingCluster
-from gpufabric.validation.contract import Gate
+from gpufabric.validation.gate_json import Gate
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from gpufabric.plan.also import plan_also, unused_floor_problems
 from gpufabric.plan.benchmark import Benchmark, decide_benchmark, decide_floor
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric, group_accelerators, group_fabric, profile_problems
 from gpufabric.plan.fabric_pod import pod_annotations, pod_parts
-from gpufabric.plan.gate import MOST_ALTERNATIVES, GateParts, alternatives, plan_gate
+from gpufabric.plan.gate import GateParts, plan_gate
 from gpufabric.plan.health import health_problems, plan_health
 from gpufabric.plan.images import image_problems
 from gpufabric.plan.inside import kept_problems, plan_inside, single_node_problems
@@ -14,6 +14,7 @@ from gpufabric.plan.job_preflight import preflight_container, preflight_problems
 from gpufabric.plan.memtest import memtest_container, memtest_problems
 from gpufabric.plan.model import GroupPlan, StackPlan
 from gpufabric.plan.names import gate_names
+from gpufabric.plan.placement import MOST_ALTERNATIVES, alternatives
 from gpufabric.plan.profile import GPU_TAINT, VALIDATED, PodAdmission, PodFabric, PodProfile
 from gpufabric.plan.queue import QueuePlan, plan_queue, pod_queue, queue_problems, shared_name_problems
 from gpufabric.spec import GateSpec, NodeGroupSpec, Problem, QueueSpec, SpecError, TrainingSpec, ValidationSpec

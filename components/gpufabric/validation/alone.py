@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from gpufabric.validation import contract, inside
+from gpufabric.validation import contract, gate_json, inside
 from gpufabric.validation.pairs import gate_on
 
 
-def gate_of(gate: contract.Gate, node: str, job: str) -> contract.Gate:
+def gate_of(gate: gate_json.Gate, node: str, job: str) -> gate_json.Gate:
     """The gate as the rank Job of one node sees it: stage 1 is the measurement, no network run follows."""
     if gate.inside is None:
         raise ValueError("a plan without stage 1 measures no node alone")

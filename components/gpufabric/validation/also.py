@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from gpufabric.validation import contract
+from gpufabric.validation import contract, gate_json
 from gpufabric.validation.also_wish import Also
 from gpufabric.validation.judge import judge
 from gpufabric.validation.measurement import AlsoResult, Measurement
@@ -13,7 +13,7 @@ _MARKER: Final = re.compile(rf"^{re.escape(contract.ALSO_MARKER)}$", re.MULTILIN
 _GRAVITY: Final = ("pass", "unknown", "fail")
 
 
-def expectation(first: contract.Expectation, also: Also) -> contract.Expectation:
+def expectation(first: gate_json.Expectation, also: Also) -> gate_json.Expectation:
     """What the second part is held against. No floor is known: 0, under which nothing lies."""
     return replace(
         first,
@@ -24,7 +24,7 @@ def expectation(first: contract.Expectation, also: Also) -> contract.Expectation
     )
 
 
-def judge_run(output: str, wanted: contract.Expectation, *, exit_code: int | None = None, error: str = "") -> Measurement:
+def judge_run(output: str, wanted: gate_json.Expectation, *, exit_code: int | None = None, error: str = "") -> Measurement:
     """A whole run. `exit_code` and `error` are of the benchmark that ran last; the first must have ended with 0 by then.
 
     The numbers are the first collective's, those of the second stand in `also`. The graver outcome counts; the reason names

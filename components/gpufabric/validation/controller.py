@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from gpufabric.validation import busy, contract, controller_run, controller_settle, leftovers, nodes
+from gpufabric.validation import busy, contract, controller_run, controller_settle, gate_json, leftovers, nodes
 from gpufabric.validation import controller_contract as words
 from gpufabric.validation import controller_state as state
 from gpufabric.validation.api import Api, ApiError, Json, path
@@ -61,7 +61,7 @@ class Controller:
     def __init__(
         self,
         api: Api,
-        gate: contract.Gate,
+        gate: gate_json.Gate,
         name: str,
         owner: Json,
         *,
@@ -258,10 +258,10 @@ def main(environment: Mapping[str, str]) -> int:
     file = root / Path(contract.GATE_FILE).relative_to(contract.ROOT)
     try:
         read = _digest(root)
-        gate = contract.parse(file.read_text("utf-8"))
+        gate = gate_json.parse(file.read_text("utf-8"))
         name, pod, uid = (environment[key] for key in (words.ENV_NAME, words.ENV_POD_NAME, words.ENV_POD_UID))
         api = Api.in_cluster()
-    except (OSError, KeyError, ApiError, contract.ContractError) as error:
+    except (OSError, KeyError, ApiError, gate_json.ContractError) as error:
         print(f"the controller cannot start: {error}", file=sys.stderr, flush=True)
         return 1
     owner = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": pod, "uid": uid}}

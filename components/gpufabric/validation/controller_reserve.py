@@ -12,7 +12,7 @@ import copy
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from gpufabric.validation import contract, leftovers
+from gpufabric.validation import contract, gate_json, leftovers
 from gpufabric.validation.api import Api, Json, path
 
 _COMMAND: Final = ("python3", "-c", "import time\nwhile True: time.sleep(3600)")
@@ -21,7 +21,7 @@ _COMMAND: Final = ("python3", "-c", "import time\nwhile True: time.sleep(3600)")
 class Reservations:
     """The controller's placeholders. `priority_class` empty: none are made. `look` reads, `want` and `release` change."""
 
-    def __init__(self, api: Api, gate: contract.Gate, owner: Json, devices: dict[str, float], priority_class: str) -> None:
+    def __init__(self, api: Api, gate: gate_json.Gate, owner: Json, devices: dict[str, float], priority_class: str) -> None:
         self.api, self.gate, self.owner, self.devices, self.priority_class = api, gate, owner, devices, priority_class
         self.prefix = f"{gate.names.rank_job}-reserve-"
         self.placed: dict[str, str] = {}

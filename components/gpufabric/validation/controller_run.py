@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gpufabric.validation import alone, clock, contract, ending, leftovers, nodes
+from gpufabric.validation import alone, clock, ending, gate_json, leftovers, nodes
 from gpufabric.validation.api import Api, ApiError, Json
 from gpufabric.validation.controller_decide import Measure
 from gpufabric.validation.ending import Ending, Stopped, Undecided
@@ -29,7 +29,7 @@ class Run:
 
     what: Measure
     slot: int
-    gate: contract.Gate
+    gate: gate_json.Gate
     group: Group
     started_at: str
     ending: Ending | None = None
@@ -47,7 +47,7 @@ class Run:
         return self.thread is not None and not self.thread.is_alive()
 
 
-def gate_of(gate: contract.Gate, what: Measure, slot: int, priority_class: str = "") -> contract.Gate:
+def gate_of(gate: gate_json.Gate, what: Measure, slot: int, priority_class: str = "") -> gate_json.Gate:
     """The gate that the run follows. A pair's clocks are the group's: a node that has just joined pulls the image first.
 
     `priority_class`: of a pair's ranks, so that no job is faster than they are.

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gpufabric.validation import alone, contract, report
+from gpufabric.validation import alone, contract, gate_json, report
 from gpufabric.validation import controller_contract as words
 from gpufabric.validation import controller_state as state
 from gpufabric.validation.api import Api, Json, path
@@ -28,7 +28,7 @@ class Doubt:
 
 def settle(
     api: Api,
-    gate: contract.Gate,
+    gate: gate_json.Gate,
     marks: Marks,
     run: Run,
     *,
@@ -61,7 +61,7 @@ def settle(
 
 
 def _settle_pair(
-    gate: contract.Gate,
+    gate: gate_json.Gate,
     marks: Marks,
     found: Ending,
     node: str,
@@ -96,7 +96,7 @@ def _settle_pair(
     return found.label(node)
 
 
-def _only_the_partner(gate: contract.Gate, found: Ending, node: str, partner: Json) -> bool:
+def _only_the_partner(gate: gate_json.Gate, found: Ending, node: str, partner: Json) -> bool:
     """Stages 0 and 1 name the partner, not the pair, so there is no doubt which of the two it is.
 
     Where both are named, or the partner passed when the gate asked for something else, the cause may be the wish, and one
@@ -133,7 +133,7 @@ def _disturbed(run: Run, raw: Mapping[str, Json], busy: Collection[str]) -> str:
     return ""
 
 
-def _record(gate: contract.Gate, found: Ending, node: Json) -> dict[str, Any]:
+def _record(gate: gate_json.Gate, found: Ending, node: Json) -> dict[str, Any]:
     record = report.annotation(gate, found, node["metadata"]["name"])
     record["boot_id"] = node["status"]["nodeInfo"]["bootID"]
     if found.outcome != "pass":
@@ -150,7 +150,7 @@ def _said(found: Ending, node: str) -> str:
     return f"{found.label(node)}: {found.reason}{f' ({why})' if why else ''}; stays closed"
 
 
-def _write_verdict(api: Api, gate: contract.Gate, run: Run, found: Ending) -> None:
+def _write_verdict(api: Api, gate: gate_json.Gate, run: Run, found: Ending) -> None:
     """The group's verdict, where `pulumi up` and people look for it."""
     name, namespace = gate.names.verdict, gate.namespace
     verdict = json.dumps(report.verdict(gate, found, run.started_at), separators=(",", ":"))

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from gpufabric.validation import clock, contract, ending, idle, leftovers, nodes, report, restarts
+from gpufabric.validation import clock, contract, ending, gate_json, idle, leftovers, nodes, report, restarts
 from gpufabric.validation.api import Api, ApiError, path
 from gpufabric.validation.ending import Ending, Stopped, Undecided
 from gpufabric.validation.group_run import GroupRun
@@ -30,7 +30,7 @@ from gpufabric.validation.words import listed
 class Coordinator:
     """One run of one gate."""
 
-    def __init__(self, api: Api, gate: contract.Gate, pace: Pace) -> None:
+    def __init__(self, api: Api, gate: gate_json.Gate, pace: Pace) -> None:
         self.api, self.gate, self.pace = api, gate, pace
         self.group: Group | None = None  # once its nodes are this run's: closed, and idle
         self.settled = gate.run
@@ -130,8 +130,8 @@ def main(environment: Mapping[str, str], api: Api | None = None, pace: Pace | No
     root = Path(environment.get(contract.ENV_ROOT, contract.ROOT))
     log = Path(environment.get(contract.ENV_TERMINATION_LOG, contract.TERMINATION_LOG))
     try:
-        gate = contract.parse((root / Path(contract.GATE_FILE).relative_to(contract.ROOT)).read_text("utf-8"))
-    except (OSError, contract.ContractError) as error:
+        gate = gate_json.parse((root / Path(contract.GATE_FILE).relative_to(contract.ROOT)).read_text("utf-8"))
+    except (OSError, gate_json.ContractError) as error:
         problems = "; ".join(str(error).splitlines())
         return _leave(
             log, f"UNKNOWN: the gate cannot read its plan: {problems}.\nNext: please report this mistake in gpufabric.", 3

@@ -5,7 +5,7 @@ For the coordinator and for the controller alike, so that neither names more nod
 
 from collections.abc import Callable
 
-from gpufabric.validation import contract, ending, findings, nodes
+from gpufabric.validation import contract, ending, findings, gate_json, nodes
 from gpufabric.validation.api import Api, Json
 from gpufabric.validation.ending import Ending, Undecided
 from gpufabric.validation.nodes import Group
@@ -17,7 +17,7 @@ class GroupRun:
     """The nodes are closed, idle, and free of earlier ranks. `owner`: all Jobs go with it."""
 
     def __init__(
-        self, api: Api, gate: contract.Gate, group: Group, owner: Json, *, say: Callable[[str], None], pace: Pace
+        self, api: Api, gate: gate_json.Gate, group: Group, owner: Json, *, say: Callable[[str], None], pace: Pace
     ) -> None:
         self.api, self.gate, self.group, self.owner, self.say, self.pace = api, gate, group, owner, say, pace
         self.ranks = Ranks(api, gate, group, say, pace)

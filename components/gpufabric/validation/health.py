@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from gpufabric.validation import contract, health_gpu, health_host, health_load, health_readings, health_values
+from gpufabric.validation import gate_json, health_gpu, health_host, health_load, health_readings, health_values
 from gpufabric.validation.health_readings import Readings
 from gpufabric.validation.health_report import Report
 from gpufabric.validation.health_wish import Health
@@ -58,7 +58,7 @@ class Watch:
     def of(shared: Path, plan: Path) -> "Watch":
         """By gate.json's wish. A plan that cannot be read holds no node to anything: the judge's verdict says so."""
         try:
-            return Watch(shared, contract.parse(plan.read_text("utf-8")).health)
+            return Watch(shared, gate_json.parse(plan.read_text("utf-8")).health)
         except (OSError, ValueError):
             return Watch(shared, None)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from gpufabric.validation import busy, clock, contract, nodes
+from gpufabric.validation import busy, clock, contract, gate_json, nodes
 from gpufabric.validation.api import Api, ApiError, path
 from gpufabric.validation.busy import Occupant
 from gpufabric.validation.ending import AGAIN, Undecided
@@ -23,7 +23,7 @@ _GONE: Final = (404, 409)
 _MOST_TOLD: Final = 300
 
 
-def settled_run(api: Api, gate: contract.Gate) -> int | None:
+def settled_run(api: Api, gate: gate_json.Gate) -> int | None:
     """The `validation.run` that needs no drain any more, by the group's last verdict; None if there is none."""
     found = api.find(path("configmaps", gate.names.verdict, namespace=gate.namespace))
     try:
@@ -35,7 +35,7 @@ def settled_run(api: Api, gate: contract.Gate) -> int | None:
 
 
 def take(
-    api: Api, gate: contract.Gate, group: Group, say: Callable[[str], None], pace: Pace, *, raised: bool, end: float
+    api: Api, gate: gate_json.Gate, group: Group, say: Callable[[str], None], pace: Pace, *, raised: bool, end: float
 ) -> None:
     """Close the group's nodes, idle. `raised`: busy ones are drained, until `end` on the monotonic clock.
 
@@ -103,7 +103,7 @@ def last_pass(group: Group) -> str:
     return f"last pass {clock.span(time.time() - latest.at)} ago{busbw}{less}"
 
 
-def _drain(api: Api, gate: contract.Gate, group: Group, say: Callable[[str], None], *, pace: Pace, end: float) -> None:
+def _drain(api: Api, gate: gate_json.Gate, group: Group, say: Callable[[str], None], *, pace: Pace, end: float) -> None:
     """Evict what makes the nodes busy, and wait until it is gone."""
     told, refused = "", dict[str, str]()
     tried: dict[str, float] = {}

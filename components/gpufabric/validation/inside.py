@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from gpufabric.validation import contract
+from gpufabric.validation import contract, gate_json
 from gpufabric.validation.files import number_in, small, text_of
 from gpufabric.validation.inside_wish import Inside
 from gpufabric.validation.judge import judge
@@ -17,9 +17,9 @@ _OVERTIME_SECONDS: Final = 30.0
 """After the clock of rank.sh, for the case that even a KILL does not end a process in the driver."""
 
 
-def expectation(wish: Inside, backend: str, collective: str) -> contract.Expectation:
+def expectation(wish: Inside, backend: str, collective: str) -> gate_json.Expectation:
     """What the judge holds the output against. No floor is known: 0, under which nothing lies."""
-    return contract.Expectation(
+    return gate_json.Expectation(
         backend=backend,
         collective=collective,
         ranks=wish.ranks,
@@ -35,7 +35,7 @@ def expectation(wish: Inside, backend: str, collective: str) -> contract.Expecta
 class Watch:
     """Waits for the stage of the rank container beside us, without blocking. Nothing to wait for: passed, with no result."""
 
-    def __init__(self, shared: Path, gate: contract.Gate | None) -> None:
+    def __init__(self, shared: Path, gate: gate_json.Gate | None) -> None:
         self.folder, self.gate = shared / "inside", gate
         self.begun_at: float | None = None
         self.found: Measurement | None = None
@@ -56,7 +56,7 @@ class Watch:
         if not environment.get(contract.ENV_INSIDE_SECONDS):
             return Watch(shared, None)
         try:
-            return Watch(shared, contract.parse(plan.read_text("utf-8")))
+            return Watch(shared, gate_json.parse(plan.read_text("utf-8")))
         except (OSError, ValueError):
             return Watch(shared, None)
 
@@ -68,7 +68,7 @@ class Watch:
                 self.found = self._judged(self.gate, self.gate.inside, stuck)
         return self.found
 
-    def _judged(self, gate: contract.Gate, wish: Inside, stuck: str) -> Measurement:
+    def _judged(self, gate: gate_json.Gate, wish: Inside, stuck: str) -> Measurement:
         wanted = expectation(wish, gate.expectation.backend, gate.expectation.collective)
         error, code = small(self.folder / "error") or stuck, number_in(self.folder / "exit-code")
         found = judge(text_of(self.folder / "output"), wanted, exit_code=code, error=error)

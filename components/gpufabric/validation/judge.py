@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gpufabric.validation import collectives, measurement, table
-from gpufabric.validation.contract import Expectation
+from gpufabric.validation.gate_json import Expectation
 from gpufabric.validation.lines import Row
 from gpufabric.validation.measurement import Measurement
 from gpufabric.validation.parts import Table

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from gpufabric.validation import contract, pods
+from gpufabric.validation import contract, gate_json, pods
 from gpufabric.validation.api import Api, Json, path
 from gpufabric.validation.ending import AGAIN, Undecided
 from gpufabric.validation.pods import Pod
@@ -15,23 +15,23 @@ from gpufabric.validation.pods import Pod
 RANKS: Final = "ranks"
 
 
-def selector(gate: contract.Gate) -> str:
+def selector(gate: gate_json.Gate) -> str:
     """Label selector of all rank Jobs of the group and their pods."""
     return ",".join(f"{key}={value}" for key, value in contract.labels(gate.group, RANKS).items())
 
 
-def jobs(api: Api, gate: contract.Gate) -> Mapping[str, Json]:
+def jobs(api: Api, gate: gate_json.Gate) -> Mapping[str, Json]:
     """The group's rank Jobs by name."""
     found = api.list(path("jobs", namespace=gate.namespace, group="batch"), labels=selector(gate))
     return {job["metadata"]["name"]: job for job in found}
 
 
-def rank_pods(api: Api, gate: contract.Gate) -> list[Pod]:
+def rank_pods(api: Api, gate: gate_json.Gate) -> list[Pod]:
     """The pods of all the group's rank Jobs."""
     return [pods.of(raw) for raw in api.list(path("pods", namespace=gate.namespace), labels=selector(gate))]
 
 
-def delete(api: Api, gate: contract.Gate, *, owned_by: str = "") -> None:
+def delete(api: Api, gate: gate_json.Gate, *, owned_by: str = "") -> None:
     """Delete the group's rank Jobs, or those with an owner of this UID; the pods go in the background."""
     for name, job in jobs(api, gate).items():
         owners = [owner.get("uid") for owner in job["metadata"].get("ownerReferences") or []]
@@ -40,7 +40,7 @@ def delete(api: Api, gate: contract.Gate, *, owned_by: str = "") -> None:
         api.delete(path("jobs", name, namespace=gate.namespace, group="batch"))
 
 
-def remove(api: Api, gate: contract.Gate, *, what: str, poll_s: float, patience_s: float) -> None:
+def remove(api: Api, gate: gate_json.Gate, *, what: str, poll_s: float, patience_s: float) -> None:
     """Delete the group's rank Jobs and wait until their pods are gone. Raises Undecided if that takes too long."""
     delete(api, gate)
     end = time.monotonic() + patience_s

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from gpufabric.validation import contract, health_report
+from gpufabric.validation import contract, gate_json, health_report
 from gpufabric.validation.health_report import Report
 from gpufabric.validation.lines import Row
 
@@ -91,7 +91,7 @@ class Measurement:
         return text.decode()
 
     def _encode(self) -> str:
-        raw = {"version": contract.VERSION, **self.__dict__}
+        raw = {"version": gate_json.VERSION, **self.__dict__}
         raw["health"] = self.health.to_raw() if self.health else None
         raw["inside"] = self.inside.to_raw() if self.inside else None
         raw["also"] = self.also.to_raw() if self.also else None
@@ -104,7 +104,7 @@ def parse(text: str) -> Measurement | None:
         raw = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(raw, dict) or raw.get("version") != contract.VERSION or raw.get("outcome") not in contract.OUTCOMES:
+    if not isinstance(raw, dict) or raw.get("version") != gate_json.VERSION or raw.get("outcome") not in contract.OUTCOMES:
         return None
     table, hosts = raw.get("table"), raw.get("hosts")
     return Measurement(

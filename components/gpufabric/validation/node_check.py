@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from gpufabric.validation import contract, health_report, health_wish
+from gpufabric.validation import contract, gate_json, health_report, health_wish
 from gpufabric.validation.ending import AGAIN
 from gpufabric.validation.health import Watch
 from gpufabric.validation.health_report import Report
@@ -32,11 +32,11 @@ def read_wish(text: str) -> Health:
     try:
         raw = json.loads(text)
     except ValueError as error:
-        raise contract.ContractError(f"{contract.HEALTH_FILE}: not JSON: {error}") from None
+        raise gate_json.ContractError(f"{contract.HEALTH_FILE}: not JSON: {error}") from None
     reader = Reader()
     wish = health_wish.read(reader, raw if isinstance(raw, dict) else {})
     if reader.problems:
-        raise contract.ContractError("; ".join(reader.problems))
+        raise gate_json.ContractError("; ".join(reader.problems))
     return wish
 
 
@@ -61,7 +61,7 @@ def main(environment: Mapping[str, str], stop: threading.Event) -> int:
     node = environment.get(contract.ENV_NODE_NAME, "this node")
     try:
         wish = read_wish((root / Path(contract.HEALTH_FILE).relative_to(contract.ROOT)).read_text("utf-8"))
-    except (OSError, contract.ContractError) as error:
+    except (OSError, gate_json.ContractError) as error:
         return _leave(log, f"UNKNOWN {node}: its plan cannot be read: {error}. Please report this mistake in gpufabric.", 3)
     watch = Watch(root / Path(contract.SHARED_DIR).relative_to(contract.ROOT), wish)
     patience_s = float(environment.get(contract.ENV_START_SECONDS, "120"))

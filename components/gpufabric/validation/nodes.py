@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpufabric.validation import contract, hold, records
+from gpufabric.validation import contract, gate_json, hold, records
 from gpufabric.validation.api import Api, Json, path
 from gpufabric.validation.clock import now
 from gpufabric.validation.ending import AGAIN, Undecided
@@ -82,7 +82,7 @@ def find(api: Api, selector: Mapping[str, str]) -> list[Node]:
     return sorted((of(raw) for raw in api.list(path("nodes"), labels=labels)), key=lambda node: node.name)
 
 
-def wait_for_group(api: Api, gate: contract.Gate, say: Callable[[str], None], poll_s: float) -> Group:
+def wait_for_group(api: Api, gate: gate_json.Gate, say: Callable[[str], None], poll_s: float) -> Group:
     """Exactly the number of nodes asked for, Ready and schedulable; raises Undecided for more, and for fewer when time is up.
 
     Fewer are pending at once where the plan says that they may come later (`wait_for_nodes` false).

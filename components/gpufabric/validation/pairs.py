@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from gpufabric.validation import contract, findings, leftovers, localise, nodes
+from gpufabric.validation import contract, findings, gate_json, leftovers, localise, nodes
 from gpufabric.validation.api import Api, ApiError, Json
 from gpufabric.validation.ending import Undecided
 from gpufabric.validation.findings import Finding
@@ -32,7 +32,7 @@ class Pairs:
     """The search in one group after its run did not pass. `owner`: the coordinator's Job; the pairs' Jobs go when it goes."""
 
     def __init__(
-        self, api: Api, gate: contract.Gate, group: Group, owner: Json, *, say: Callable[[str], None], pace: Pace
+        self, api: Api, gate: gate_json.Gate, group: Group, owner: Json, *, say: Callable[[str], None], pace: Pace
     ) -> None:
         self.api, self.gate, self.group, self.owner, self.say, self.pace = api, gate, group, owner, say, pace
         self.results: list[PairResult] = []
@@ -101,8 +101,8 @@ class Pairs:
 
 
 def pair_gate(
-    gate: contract.Gate, pair: Pair, number: int, at: int, *, timeouts: contract.Timeouts | None = None
-) -> contract.Gate:
+    gate: gate_json.Gate, pair: Pair, number: int, at: int, *, timeouts: gate_json.Timeouts | None = None
+) -> gate_json.Gate:
     """The gate as a pair's rank Job sees it: `<ranks>-<round>-<at>`, two nodes.
 
     Without `timeouts` the clocks are shorter, and stage 1 and a long stage 0 are left out: the pair's nodes have been through
@@ -123,8 +123,8 @@ def pair_gate(
 
 
 def gate_on(
-    gate: contract.Gate, names: Sequence[str], job: str, *, timeouts: contract.Timeouts, environment: Mapping[str, str]
-) -> contract.Gate:
+    gate: gate_json.Gate, names: Sequence[str], job: str, *, timeouts: gate_json.Timeouts, environment: Mapping[str, str]
+) -> gate_json.Gate:
     """The gate on some nodes of its group, with a rank Job of its own name and more in its ranks' and judges' environment."""
     body = copy.deepcopy(dict(gate.rank_job))
     labels = contract.labels(gate.group, leftovers.RANKS)

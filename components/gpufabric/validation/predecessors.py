@@ -7,12 +7,14 @@ another wish gets another Job, and that one removes what it finds of the group's
 import time
 from collections.abc import Callable
 
-from gpufabric.validation import contract
+from gpufabric.validation import contract, gate_json
 from gpufabric.validation.api import Api, path
 from gpufabric.validation.ending import AGAIN, Undecided
 
 
-def remove_predecessors(api: Api, gate: contract.Gate, say: Callable[[str], None], *, poll_s: float, patience_s: float) -> None:
+def remove_predecessors(
+    api: Api, gate: gate_json.Gate, say: Callable[[str], None], *, poll_s: float, patience_s: float
+) -> None:
     """Delete the group's other coordinator Jobs and wait until their pods are gone, so that nobody else labels the nodes.
 
     Raises Undecided if one does not go within `patience_s` seconds.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from gpufabric.validation import contract, health_group, health_report, inside_group, measurement, nodes, pods, table
+from gpufabric.validation import contract, gate_json, health_group, health_report, inside_group, measurement, nodes, pods, table
 from gpufabric.validation.api import Api, ApiError, Json, path
 from gpufabric.validation.ending import AGAIN, Ending, Undecided
 from gpufabric.validation.findings import Finding
@@ -63,7 +63,7 @@ class Followed:
 class Ranks:
     """One rank Job: that of the gate it is given (a pair has a gate of its own, see `pairs`)."""
 
-    def __init__(self, api: Api, gate: contract.Gate, group: Group, say: Callable[[str], None], pace: Pace) -> None:
+    def __init__(self, api: Api, gate: gate_json.Gate, group: Group, say: Callable[[str], None], pace: Pace) -> None:
         self.api, self.gate, self.group, self.say, self.pace = api, gate, group, say, pace
         self.name = gate.names.rank_job
         self.job_path = path("jobs", self.name, namespace=gate.namespace, group="batch")

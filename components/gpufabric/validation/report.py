@@ -3,7 +3,7 @@
 import time
 from typing import Any, Final
 
-from gpufabric.validation import contract, health_report, inside_group
+from gpufabric.validation import contract, gate_json, health_report, inside_group
 from gpufabric.validation.api import Api, ApiError, Json, path
 from gpufabric.validation.clock import now
 from gpufabric.validation.ending import Ending
@@ -60,14 +60,14 @@ class Events:
             print(f"(progress cannot be written as events: {error})", flush=True)
 
 
-def verdict(gate: contract.Gate, ending: Ending, started_at: str) -> dict[str, Any]:
+def verdict(gate: gate_json.Gate, ending: Ending, started_at: str) -> dict[str, Any]:
     """verdict.json. Bandwidths in 1e9 bytes/s, times in microseconds; null where nothing was measured.
 
     `run_settled`: a higher `run` than this was raised, and may drain busy nodes; below `run` where a drain did not succeed.
     """
     found, wanted = ending.measurement, gate.expectation
     return {
-        "version": contract.VERSION,
+        "version": gate_json.VERSION,
         "outcome": ending.outcome,
         "reason": ending.reason,
         "fix": ending.fix,
@@ -107,7 +107,7 @@ def verdict(gate: contract.Gate, ending: Ending, started_at: str) -> dict[str, A
     }
 
 
-def _also(wanted: contract.Expectation, found: Measurement | None) -> list[dict[str, Any]]:
+def _also(wanted: gate_json.Expectation, found: Measurement | None) -> list[dict[str, Any]]:
     """The second collective of verdict.json: none, or one. A floor of null: none is known."""
     if wanted.also is None:
         return []
@@ -125,7 +125,7 @@ def _also(wanted: contract.Expectation, found: Measurement | None) -> list[dict[
     ]
 
 
-def annotation(gate: contract.Gate, ending: Ending, node: str) -> dict[str, Any]:
+def annotation(gate: gate_json.Gate, ending: Ending, node: str) -> dict[str, Any]:
     """The annotation of one node without its boot id. `outcome` is the node's label; `why`, where its findings are told."""
     why = ending.why(node)
     return {
@@ -140,7 +140,7 @@ def annotation(gate: contract.Gate, ending: Ending, node: str) -> dict[str, Any]
     }
 
 
-def message(gate: contract.Gate, ending: Ending) -> str:
+def message(gate: gate_json.Gate, ending: Ending) -> str:
     """For an on-call engineer at 3 a.m.: a line with what is, one for each finding, one with what to do. At most 4096 bytes."""
     found, wanted = ending.measurement, gate.expectation
     over = f" over {listed(ending.nodes)}" if ending.nodes else ""
@@ -178,7 +178,7 @@ def message(gate: contract.Gate, ending: Ending) -> str:
     return "\n".join([_cut(first, room), *lines])
 
 
-def _also_measured(wanted: contract.Expectation, found: Measurement) -> str:
+def _also_measured(wanted: gate_json.Expectation, found: Measurement) -> str:
     """The second collective's figure, after the first's."""
     if wanted.also is None or found.also is None or found.also.busbw_gbytes_per_s is None:
         return ""

@@ -5,7 +5,7 @@ starts it again (its podFailurePolicy ignores KILLED_CODES); here is what keeps 
 from collections.abc import Callable
 from typing import Final
 
-from gpufabric.validation import contract, pods
+from gpufabric.validation import contract, gate_json, pods
 from gpufabric.validation.api import Api, path
 from gpufabric.validation.ending import AGAIN, Undecided
 
@@ -14,7 +14,7 @@ MOST: Final = 3
 _WANT_OF_MEMORY: Final = "OOMKilled"
 
 
-def check(api: Api, gate: contract.Gate, say: Callable[[str], None]) -> None:
+def check(api: Api, gate: gate_json.Gate, say: Callable[[str], None]) -> None:
     """Raises Undecided where it was killed for want of memory, or too often: then again would be no better."""
     found = api.list(path("pods", namespace=gate.namespace), labels=f"{pods.JOB_KEY}={gate.names.coordinator_job}")
     killed = [(pod, pod.container(contract.CONTAINER_COORDINATOR)) for pod in map(pods.of, found)]

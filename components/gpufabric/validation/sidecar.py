@@ -11,31 +11,23 @@ with their node's health in the message, or 1 with the reason.
 """
 
 import os
-import re
 import signal
-import socket
 import sys
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from gpufabric.validation import contract, health, health_load, inside
+from gpufabric.validation import contract, gate_json, health, health_load, inside, keys
 from gpufabric.validation.also import judge_run
 from gpufabric.validation.files import TAIL_BYTES, number_in, small, text_of, write_whole
 from gpufabric.validation.health_report import Report
 from gpufabric.validation.measurement import Measurement
 
-_KEY: Final = re.compile(r"(?:ssh-ed25519|ssh-rsa|ecdsa-sha2-[a-z0-9-]+) [A-Za-z0-9+/]{60,}={0,3}(?: [\x20-\x7e]*)?")
-_MAX_KEY_BYTES: Final = 8192
 _POLL_SECONDS: Final = 0.2
-_RETRY_SECONDS: Final = 0.5
 _DEFAULT_DEADLINE_SECONDS: Final = 3600.0
 
 
@@ -88,71 +80,9 @@ class Place:
         )
 
 
-def public_key(text: str) -> str:
-    """The one public key line in the text. Raises SidecarError for anything else: it goes into authorized_keys."""
-    line = text.strip("\r\n")
-    if len(text) > _MAX_KEY_BYTES or not _KEY.fullmatch(line):
-        raise SidecarError("what was served as the public key is not one public key line")
-    return line
-
-
 def authorize(place: Place, key: str) -> None:
     """Let the key log in here: commands only, nothing forwarded."""
-    write_whole(place.shared / "authorized_keys", f"restrict {public_key(key)}\n")
-
-
-class KeyServer(ThreadingHTTPServer):
-    """Serves the public key file and nothing else: 503 until it is there, 404 for other paths."""
-
-    daemon_threads = True
-    address_family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
-
-    def __init__(self, port: int, key_file: Path) -> None:
-        self.key_file = key_file
-        super().__init__(("", port), _KeyHandler)
-
-    def server_bind(self) -> None:
-        """Both address families on one socket: clusters may be IPv4, IPv6 or both."""
-        if self.address_family == socket.AF_INET6:
-            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        super().server_bind()
-
-
-class _KeyHandler(BaseHTTPRequestHandler):
-    timeout = 10
-    server: KeyServer
-
-    def do_GET(self) -> None:
-        status, body = 404, b""
-        if self.path == "/key":
-            try:
-                status, body = 200, self.server.key_file.read_bytes()
-            except OSError:
-                status = 503
-        self.send_response(status)
-        self.send_header("Content-Type", "text/plain")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # http.server's name
-        """Silent: the log is the benchmark's output."""
-
-
-def fetch_key(url: str, deadline_s: float) -> str:
-    """Ask until it is served. Raises SidecarError with the last error after the deadline."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy from the environment is not for peers
-    end, last = time.monotonic() + deadline_s, ""
-    while True:
-        try:
-            with opener.open(url, timeout=5) as answer:
-                text: str = answer.read(_MAX_KEY_BYTES + 1).decode("ascii", "replace")
-            return public_key(text)
-        except (OSError, ValueError, SidecarError) as error:
-            last = str(error)
-        if time.monotonic() >= end:
-            raise SidecarError(f"no public key from {url} within {deadline_s:g} s: {last}")
-        time.sleep(min(_RETRY_SECONDS, max(0.0, end - time.monotonic())))
+    write_whole(place.shared / "authorized_keys", f"restrict {keys.public_key(key)}\n")
 
 
 class Output:
@@ -184,7 +114,7 @@ class Output:
 def verdict(place: Place, output: str, stopped: str) -> Measurement:
     """Judge what is there. `stopped`: why the benchmark was not waited for to its end, if so."""
     try:
-        gate = contract.parse(place.plan.read_text("utf-8"))
+        gate = gate_json.parse(place.plan.read_text("utf-8"))
     except (OSError, ValueError) as error:
         return Measurement("unknown", f"the judge cannot read the plan: {error}")
     code = number_in(place.shared / "exit-code")
@@ -235,7 +165,7 @@ class Entry:
 def needs_key(place: Place) -> bool:
     """Whether the ranks are started over ssh. A plan that cannot be read is told by the verdict."""
     try:
-        return contract.parse(place.plan.read_text("utf-8")).expectation.backend != "torch"
+        return gate_json.parse(place.plan.read_text("utf-8")).expectation.backend != "torch"
     except (OSError, ValueError):
         return True
 
@@ -248,7 +178,7 @@ def other(place: Place, entry: Entry, stop: threading.Event) -> Measurement:
             missing = "result of its own ranks" if entry.report else "health readings"
             raise SidecarError(f"the rank container left no {missing} within {place.deadline_s:g} s")
     if found.outcome == "pass":
-        entry.let_in(fetch_key(place.key_url, end - time.monotonic()) if needs_key(place) else "")
+        entry.let_in(keys.fetch_key(place.key_url, end - time.monotonic()) if needs_key(place) else "")
         return entry.with_health(Measurement("pass", "the node may take part"))
     return found
 
@@ -257,7 +187,7 @@ def first(place: Place, entry: Entry, stop: threading.Event) -> Measurement:
     """Index 0, from the node's own stages and the key to the verdict."""
     end, keyed = time.monotonic() + place.deadline_s, needs_key(place)
     output, key_file, reason = Output(place.shared / "output"), place.shared / "id.pub", ""
-    server = KeyServer(place.key_port, key_file)
+    server = keys.KeyServer(place.key_port, key_file)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     try:
         let_in = False
@@ -291,7 +221,7 @@ def main(environment: Mapping[str, str], stop: threading.Event) -> int:
         entry = Entry(place, environment)
         found = first(place, entry, stop) if place.index == 0 else other(place, entry, stop)
         place.termination_log.write_text(found.to_json(), "utf-8")
-    except (SidecarError, OSError) as error:
+    except (SidecarError, keys.KeyUnusableError, OSError) as error:
         print(f"sidecar: {error}", file=sys.stderr)
         log.write_text(Measurement("unknown", f"the judge failed: {error}").to_json(), "utf-8")
         return 1

@@ -239,9 +239,9 @@ def test_one_rule_keeps_a_coordinator_off_any_number_of_groups() -> None:
 
 
 def test_a_coordinator_keeps_off_made_groups_and_off_others() -> None:
-    from gpufabric.plan.gate import _outside_groups
+    from gpufabric.plan.placement import outside_groups
 
-    found = _outside_groups([{"gpufabric.dev/node-group": "a"}, {"pool": "b"}, {"gpufabric.dev/node-group": "c"}])
+    found = outside_groups([{"gpufabric.dev/node-group": "a"}, {"pool": "b"}, {"gpufabric.dev/node-group": "c"}])
     (term,) = found["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert term["matchExpressions"] == [
         {"key": "gpufabric.dev/node-group", "operator": "DoesNotExist"},

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpufabric.validation import contract
+from gpufabric.validation import contract, gate_json
 from tests.validation.samples import GATE
 
 
@@ -24,10 +24,10 @@ def changed(path: str, value: Any) -> str:
 
 
 def test_round_trip() -> None:
-    gate = contract.parse(json.dumps(GATE))
+    gate = gate_json.parse(json.dumps(GATE))
     assert gate.expectation.floor_busbw_gbytes_per_s == 0.03
     assert gate.names.rank_job == "train-ranks"
-    assert contract.parse(json.dumps(gate.to_dict())) == gate
+    assert gate_json.parse(json.dumps(gate.to_dict())) == gate
 
 
 @pytest.mark.parametrize(
@@ -54,20 +54,20 @@ def test_round_trip() -> None:
     ],
 )
 def test_problems_are_named(path: str, value: Any, says: str) -> None:
-    with pytest.raises(contract.ContractError) as caught:
-        contract.parse(changed(path, value))
+    with pytest.raises(gate_json.ContractError) as caught:
+        gate_json.parse(changed(path, value))
     assert says in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", '"x"', "null"])
 def test_other_json_is_refused(text: str) -> None:
-    with pytest.raises(contract.ContractError, match=r"gate\.json"):
-        contract.parse(text)
+    with pytest.raises(gate_json.ContractError, match=r"gate\.json"):
+        gate_json.parse(text)
 
 
 def test_all_problems_at_once() -> None:
-    with pytest.raises(contract.ContractError) as caught:
-        contract.parse('{"version": 1}')
+    with pytest.raises(gate_json.ContractError) as caught:
+        gate_json.parse('{"version": 1}')
     lines = str(caught.value).splitlines()
     assert {"stack: missing", "nodes: missing", "rank_job: missing", "names.rank_job: missing"} <= set(lines)
 
@@ -79,7 +79,7 @@ def test_shipped_files_hold_the_programs() -> None:
 
 
 def test_a_pairs_clocks_are_shorter_where_the_start_is_long() -> None:
-    long = contract.Timeouts(nodes_s=900, ranks_start_s=900, benchmark_s=600, rank_job_s=2460)
-    assert long.of_pair() == contract.Timeouts(nodes_s=900, ranks_start_s=180, benchmark_s=600, rank_job_s=1020)
-    short = contract.Timeouts(nodes_s=60, ranks_start_s=60, benchmark_s=60, rank_job_s=240)
+    long = gate_json.Timeouts(nodes_s=900, ranks_start_s=900, benchmark_s=600, rank_job_s=2460)
+    assert long.of_pair() == gate_json.Timeouts(nodes_s=900, ranks_start_s=180, benchmark_s=600, rank_job_s=1020)
+    short = gate_json.Timeouts(nodes_s=60, ranks_start_s=60, benchmark_s=60, rank_job_s=240)
     assert short.of_pair() == short
