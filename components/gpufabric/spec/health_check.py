@@ -18,7 +18,7 @@ class HealthCheckSpec(Wish):
     """The gate's own image, pinned, with Python 3.11: it judges, and reads unless the profile names another image."""
     health: dict[str, Literal["fatal", "warning", "ignore"]] = Field(default_factory=dict)
     """How bad a finding is, as in ``validation.health``. Default: the table's severities."""
-    dcgm_level: Literal[1, 2, 3] = 1
+    dcgm_level: Annotated[WholeNumber, Field(ge=1, le=3)] = 1
     """Level of ``dcgmi diag``, as in ``validation.dcgm_level``."""
     run: Annotated[WholeNumber, Field(ge=1, le=1_000_000)] = 1
     """Raise it to look again."""

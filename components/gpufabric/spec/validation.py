@@ -64,7 +64,7 @@ class ValidationSpec(Wish):
     health: dict[str, Literal["fatal", "warning", "ignore"]] = Field(default_factory=dict)
     """How bad a finding of stage 0 is, where the table is not right for you: by check (``hca_state: warning``) or by XID
     (``xid-63: fatal``, ``xid-13: ignore``). A check is never ignored, only a code is. Default: the table's severities."""
-    dcgm_level: Literal[1, 2, 3] = 1
+    dcgm_level: Annotated[WholeNumber, Field(ge=1, le=3)] = 1
     """Level of ``dcgmi diag`` in stage 0, where the image of the ranks has it. 1: seconds; 2: minutes, with memory and PCIe;
     3: a quarter of an hour, with stress. The clocks follow. Nodes without GPUs do without."""
     nodes_minutes: Minutes = 15
