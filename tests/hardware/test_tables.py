@@ -60,7 +60,7 @@ COUNTS |= {"node_huge_pages_2mib"}  # of fabrics.toml
 COUNTS |= {"first_interface"}  # of fabric_pods.toml
 COUNTS |= {"most_errors", "links_per_gpu", "hcas_per_node", "codes"}  # of health.toml
 COUNTS |= {"host_networks", "most_compact_nodes"}  # of gke.toml
-COUNTS |= {"dcgm_level"}  # a number of DCGM's
+COUNTS |= {"dcgm_level", "level"}  # numbers of DCGM's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
