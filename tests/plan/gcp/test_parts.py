@@ -12,6 +12,7 @@ from gpufabric.preflight import preflight_any
 from gpufabric.spec import SpecError
 from tests.plan.gcp.test_any_value import FOUND, MADE
 from tests.plan.gcp.wishes import ULTRA, plan_of, says, spec_of, with_group
+from tests.spec.specs import changed
 
 PLACE = {"project": "acme-training", "region": "us-central1", "zone": "us-central1-a"}
 
@@ -114,6 +115,13 @@ def test_existing_networks_of_mega_are_counted(count: int) -> None:
     lines = says({**with_group(machine_type="a3-megagpu-8g"), "network": network})
     where = "network.existing.gpu_networks.a3-megagpu-8g"
     assert [line for line in lines if line.startswith(f"{where}: {count} networks; a3-megagpu-8g needs 8")] == lines
+
+
+@pytest.mark.parametrize("group", [{"group__fabric_attachment": "dranet"}, {"group__network_tier": "standard"}])
+def test_existing_networks_that_nothing_uses(group: dict[str, str]) -> None:
+    """DRANET makes its own; with both, which of them a node had would be open."""
+    where = "network.existing.gpu_networks.a3-ultragpu-8g"
+    assert says(changed(FOUND, **group)) == [f"{where}: no group of such machines has its fabric by networks; leave it out"]
 
 
 MADE_VPC = {"network": "shared", "subnetwork": "nodes", "pods_range": "pods", "services_range": "services"}
