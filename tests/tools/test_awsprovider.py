@@ -143,6 +143,7 @@ def test_a_record_does_not_depend_on_ids_and_order(aws: Any) -> None:
         emulator.reset()
         ec2 = client("ec2")
         vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+        of_vpc = [{"Name": "vpc-id", "Values": [vpc]}]
 
         def subnet(block: str, ec2: Any = ec2, vpc: str = vpc) -> None:
             made = ec2.create_subnet(VpcId=vpc, CidrBlock=block)["Subnet"]["SubnetId"]
@@ -153,12 +154,19 @@ def test_a_record_does_not_depend_on_ids_and_order(aws: Any) -> None:
             thread = threading.Thread(target=subnet, args=(block,))
             thread.start()
             thread.join()
+        # As Terraform sends a set: by ids, which say nothing about what was made first.
+        subnets = sorted(each["SubnetId"] for each in ec2.describe_subnets(Filters=of_vpc)["Subnets"])
+        for values in (subnets, subnets[::-1]):
+            ec2.create_vpc_endpoint(
+                VpcId=vpc, ServiceName="com.amazonaws.us-east-1.ec2", VpcEndpointType="Interface", SubnetIds=values
+            )
         records.append(normalise(emulator.recorder.exchanges, ()))
     first, second = records
     assert first == second
     assert [request.form and request.form["Action"] for request in first] == [
         "CreateVpc",
         *["CreateSubnet"] * 2,
+        *["CreateVpcEndpoint"] * 2,
         *["ModifySubnetAttribute"] * 2,
     ]
     assert findings(*first) == []

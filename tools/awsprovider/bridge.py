@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +16,12 @@ from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 from tools.awsprovider.fields import Pairs, bridge_fields, pairs
 from tools.awsprovider.names import Names
 from tools.errors import ToolError
+from tools.folders import REPOSITORY
 from tools.samples.sdk import pulumi_fields
 from tools.toolchain.programs import read_programs, select
 
 GROUP = "provider-aws"
+KEEPER = REPOSITORY / "tools" / "keeper.py"
 # The schema of all of AWS is a message of 300 MB.
 MESSAGE_SIZE = [("grpc.max_receive_message_length", 400 << 20), ("grpc.max_send_message_length", 400 << 20)]
 
@@ -36,7 +39,7 @@ def built() -> bool:
 
 @dataclass
 class Bridge:
-    """A running bridge that speaks for AWS's provider. It and the provider are one process group."""
+    """A running bridge that speaks for AWS's provider. Both are one process group, which ends with this process."""
 
     names: Names
     environment: Mapping[str, str]
@@ -51,7 +54,7 @@ class Bridge:
         program, _ = programs()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [str(program), "127.0.0.1:1"],
+                [sys.executable, str(KEEPER), str(program), "127.0.0.1:1"],
                 # Whatever this machine knows of an AWS account stays out of it.
                 env={**{k: v for k, v in os.environ.items() if not k.startswith("AWS_")}, **self.environment},
                 stdout=subprocess.PIPE,

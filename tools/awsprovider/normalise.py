@@ -7,8 +7,9 @@ same record whatever ran first, and an id still leads to its maker.
 import hashlib
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from tools.awsprovider.recorder import Exchange
 from tools.awsprovider.tags import sorted_tags
@@ -23,6 +24,8 @@ _ID = re.compile(rf"(?<![\w-])(?:{_UUID}|[a-z]{{1,12}}-(?:[0-9a-f]{{17}}|[0-9a-f
 # Some names are a word and a UUID: eks-01234567-...
 _IN_NAMES = re.compile(rf"(?:(?<![\w-])[a-z]{{1,12}}-)?{_UUID}")
 _UNSPECIFIC = "00000000-0000-4000-8000-000000000000"
+# The place in a list, of a form's field: SubnetId.2.
+_NUMBERED = re.compile(r"\.[0-9]+$")
 # Terraform's own unique names: a time and a counter.
 _TERRAFORM = re.compile(r"terraform-\d{18}[0-9a-f]{8}")
 
@@ -34,7 +37,8 @@ def normalise(exchanges: Sequence[Exchange], declared: Collection[str]) -> tuple
     seen: Counter[str] = Counter()
     kept: list[Request] = []
     for number, exchange in enumerate(exchanges):
-        text = _renamed(json.dumps(sorted_tags(exchange.request.as_json()), sort_keys=True), renamed, declared)
+        plain = json.loads(_renamed(json.dumps(sorted_tags(exchange.request.as_json())), renamed, declared))
+        text = json.dumps(_with_sorted_ids(plain), sort_keys=True)
         seen[text] += 1
         given = [name for name, giver in givers.items() if giver == number]
         for place, name in enumerate(given):
@@ -46,8 +50,7 @@ def normalise(exchanges: Sequence[Exchange], declared: Collection[str]) -> tuple
 
 
 def masked(requests: Sequence[Request]) -> list[str]:
-    """The requests as texts without their ids, sorted. Terraform orders sets of ids by ids that moto draws, so that those that
-    follow from such a request differ between two recordings of one plan."""
+    """The requests as texts without their ids, sorted."""
     texts = (json.dumps(request.as_json(), sort_keys=True) for request in requests)
     return sorted(_IN_NAMES.sub("id", _ID.sub("id", text)) for text in texts)
 
@@ -55,18 +58,35 @@ def masked(requests: Sequence[Request]) -> list[str]:
 def _givers(exchanges: Sequence[Exchange], known: set[str]) -> dict[str, int]:
     """Id -> the exchange whose answer held it first, for those ids that a later change names."""
     givers: dict[str, int] = {}
-    used: dict[str, int] = {}
+    used: set[str] = set()
     for number, exchange in enumerate(exchanges):
         asked = json.dumps(exchange.request.as_json())
         for name in [*_ID.findall(asked), *_IN_NAMES.findall(asked)]:
             if name in givers and not exchange.asks:
-                used[name] = givers[name]
+                used.add(name)
             elif name not in givers:
                 known.add(name)
         for name in [*_ID.findall(exchange.answer), *_IN_NAMES.findall(exchange.answer)]:
             if name not in known:
                 givers.setdefault(name, number)
-    return used
+    return {name: giver for name, giver in givers.items() if name in used}
+
+
+def _with_sorted_ids(value: Any) -> Any:
+    """A request (as JSON) with its lists of ids sorted: Terraform orders sets of them by the ids that moto has drawn."""
+    if isinstance(value, list):
+        inner = [_with_sorted_ids(each) for each in value]
+        return sorted(inner) if all(isinstance(each, str) and _ID.fullmatch(each) for each in inner) else inner
+    if not isinstance(value, dict):
+        return value
+    inner = {key: _with_sorted_ids(each) for key, each in value.items()}
+    lists: dict[str, list[str]] = defaultdict(list)
+    for key, each in inner.items():
+        if isinstance(each, str) and _ID.fullmatch(each) and _NUMBERED.search(key):
+            lists[_NUMBERED.sub("", key)].append(key)
+    for keys in lists.values():
+        inner |= dict(zip(keys, sorted(inner[key] for key in keys), strict=True))
+    return inner
 
 
 def _derived(name: str, source: str) -> str:

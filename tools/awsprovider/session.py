@@ -9,6 +9,10 @@ from tools.awsprovider.emulator import Emulator
 from tools.awsprovider.proxy import Proxy, serve
 from tools.awsprovider.recorder import Recorder
 
+# AWS's provider waits between two looks at what is being made, and before the first, unless told that it replays a recording
+# (internal/retry/state.go). Only its own tests then have it read one: here the requests go out as ever.
+AT_ONCE = {"VCR_MODE": "REPLAY_ONLY", "VCR_PATH": "/nonexistent"}
+
 
 @dataclass(frozen=True)
 class Session:
@@ -35,7 +39,12 @@ def running(log: Path) -> Iterator[Session]:
     """A session until the block ends; bridges write into ``log``."""
     with Emulator() as emulator:
         # S3 Control puts the account before the host's name, and no resolver knows 123456789012.127.0.0.1.
-        environment = {**emulator.environment, "HTTP_PROXY": emulator.environment["AWS_ENDPOINT_URL"], "NO_PROXY": ""}
+        environment = {
+            **emulator.environment,
+            **AT_ONCE,
+            "HTTP_PROXY": emulator.environment["AWS_ENDPOINT_URL"],
+            "NO_PROXY": "",
+        }
         proxy = Proxy(environment, log)
         server, port = serve(proxy)
         try:
