@@ -100,8 +100,3 @@ def total_problems(groups: Sequence[CloudNodeGroupSpec]) -> list[Problem]:
         return []
     reason = f"{total} nodes together; Kubernetes is tested to {_MOST_NODES:,} in one cluster"
     return [Problem("node_groups", reason, "ask for fewer, or split the cluster")]
-
-
-def zone_problems(zone: str, region: str, zone_region: str, example: str) -> list[Problem]:
-    """A zone of another region. ``zone_region``: the zone's own; ``example``: a zone of ``region``."""
-    return [] if zone_region == region else [Problem("zone", f"{zone} is not in {region}", f"write a zone such as {example}")]

@@ -13,7 +13,8 @@ from gpufabric.plan.aws.node_group import plan_node_group
 from gpufabric.plan.aws.parts import plan_parts
 from gpufabric.plan.aws.regions import region_of
 from gpufabric.plan.aws.reservation import Reservation
-from gpufabric.plan.cloud_group import cost_of, plan_gates, zone_problems
+from gpufabric.plan.cloud_group import cost_of, plan_gates
+from gpufabric.plan.places import zone_problems
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws import AwsTrainingSpec
 

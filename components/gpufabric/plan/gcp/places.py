@@ -1,5 +1,6 @@
 """What follows from the name of a zone or region."""
 
+from gpufabric.plan.places import zone_problems
 from gpufabric.spec import Problem
 
 
@@ -10,6 +11,4 @@ def region_of(zone: str) -> str:
 
 def place_problems(region: str, zone: str) -> list[Problem]:
     """A zone that is not the region's."""
-    if region_of(zone) == region:
-        return []
-    return [Problem("zone", f"{zone} is not in {region}", f"write a zone such as {region}-a")]
+    return zone_problems(zone, region, region_of(zone), f"{region}-a")
