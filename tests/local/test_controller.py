@@ -12,7 +12,14 @@ import pytest
 import yaml
 
 from gpufabric.validation.api import Api, ApiError, path
-from gpufabric.validation.contract import ANNOTATION_HOLD, ANNOTATION_VALIDATION, LABEL_VALIDATED, TAINT_HOLD
+from gpufabric.validation.contract import (
+    ANNOTATION_HOLD,
+    ANNOTATION_VALIDATION,
+    LABEL_VALIDATED,
+    RESTS_ON,
+    SINGLE_NODE,
+    TAINT_HOLD,
+)
 from gpufabric.validation.controller_contract import METRICS_PORT
 from tests.local.conftest import NAME, LocalCluster, running_cluster
 from tests.local.gate_stack import NAMESPACE, GateStack, make_stack, send
@@ -255,7 +262,7 @@ def test_a_late_node_is_opened_alone_where_the_others_are_busy_and_that_is_wishe
 
         def alone() -> bool:
             found = stack.api.get(path("nodes", "n2"))["metadata"]["annotations"].get(ANNOTATION_VALIDATION)
-            return found is not None and json.loads(found).get("rests_on") == "single node"
+            return found is not None and json.loads(found).get(RESTS_ON) == SINGLE_NODE
 
         wait_until("n2 to be measured alone", alone, PATIENCE_S)
         await_labels(stack, n0="pass", n1="pass", n2="pass")
@@ -263,6 +270,9 @@ def test_a_late_node_is_opened_alone_where_the_others_are_busy_and_that_is_wishe
     finally:
         for name in ("n0", "n1"):
             stack.api.delete(path("pods", f"job-on-{name}", namespace="default"))
+    wait_until("n2 to be measured with a node that is free", lambda: "partner" in record(stack, "n2"), PATIENCE_S)
+    assert RESTS_ON not in record(stack, "n2")
+    await_labels(stack, n0="pass", n1="pass", n2="pass")
 
 
 @pytest.mark.soak

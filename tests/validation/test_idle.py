@@ -189,13 +189,14 @@ def as_before(two: Nodes) -> None:
 
 def test_a_budget_that_refuses_is_honoured_and_the_raise_stays_one(two: Nodes) -> None:
     two.gate["run"] = 2
+    two.gate["timeouts"]["nodes_s"] = 3  # one was too short for job-0's eviction on a busy machine
     two.cluster.budgets["job-1"] = BUDGET
     two.cluster.tenant("job-0", "n0")
     two.cluster.tenant("job-1", "n1")
     code, lines = two.go()
     assert code == 3
     assert lines[0].startswith(
-        "UNKNOWN train: validation.run was raised, but n1 (default/job-1) did not end within 1 s: default/job-1 Cannot evict"
+        "UNKNOWN train: validation.run was raised, but n1 (default/job-1) did not end within 3 s: default/job-1 Cannot evict"
     )
     assert "stay closed" not in lines[0]
     as_before(two)
