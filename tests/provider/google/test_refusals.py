@@ -12,18 +12,14 @@ from pulumi_gcp import {module}
 
 {kind}("wrong", {arguments})
 """
-POOL = f"cluster='c', location='{ZONE}', "
+CLUSTER = f"name='c', location='{ZONE}', cluster_ipv4_cidr='10.0.0.0/14', ip_allocation_policy={{}}"
 
 
 @pytest.mark.engine
 @pytest.mark.parametrize(
     ("kind", "arguments", "says"),
     [
-        (
-            "container.NodePool",
-            POOL + "node_count=1, autoscaling=dict(min_node_count=1, max_node_count=2, total_max_node_count=2)",
-            "conflicts with",
-        ),
+        ("container.Cluster", CLUSTER, "conflicts with ip_allocation_policy"),
         pytest.param(
             "compute.Network",
             "mtu=9000, name='Wrong_Name'",

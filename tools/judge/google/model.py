@@ -15,7 +15,10 @@ from tools.judge.shapes import Call, Kind, Shape, UnknownOperationError
 # The member of a call that holds its body; all others are parameters.
 BODY = "body"
 # What Google's provider sends although its API does not publish it: left out when a request is read.
-_UNPUBLISHED = {("compute", "RouterNat", "initialNatIps")}
+_UNPUBLISHED = {
+    ("compute", "NetworkRoutingConfig", "deleteBgpAlwaysCompareMed"),
+    ("compute", "RouterNat", "initialNatIps"),
+}
 # What the documents call required and Google's own provider leaves out where it is empty.
 _MAY_BE_EMPTY = {("storage", "Policy", "bindings")}
 # Any API's: how the answer should look. No members of an operation.
