@@ -1,5 +1,6 @@
-"""The AWS samples as stacks: what they ask for, and what they take for granted."""
+"""The cloud samples as stacks: what they ask for, what they take for granted, and what they leave."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,31 @@ from tools.folders import REPOSITORY
 from tools.standin.standin import StandIn
 
 STACKS = REPOSITORY / "stacks"
-SAMPLES = sorted(STACKS.glob("Pulumi.aws-*.yaml"))
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """What the documentation says a destroy leaves: buckets with their settings, and file systems until they are given up."""
+
+    bucket: str
+    filesystems: frozenset[str]
+
+    @property
+    def stays(self) -> str:
+        """How the kinds begin that stay: a bucket's and those of its settings."""
+        return self.bucket.partition("/")[0] + "/"
+
+
+CLOUDS = {
+    "aws": Cloud("aws:s3/bucket:Bucket", frozenset({"aws:fsx/lustreFileSystem:LustreFileSystem"})),
+    "gcp": Cloud("gcp:storage/bucket:Bucket", frozenset({"gcp:lustre/instance:Instance", "gcp:filestore/instance:Instance"})),
+}
+SAMPLES = [sample for cloud in CLOUDS for sample in sorted(STACKS.glob(f"Pulumi.{cloud}-*.yaml"))]
+
+
+def cloud_of(sample: Path) -> str:
+    """``aws``, by its name."""
+    return name_of(sample).partition("-")[0]
 
 
 def name_of(sample: Path) -> str:
@@ -32,6 +57,10 @@ def read_sample(file: Path) -> dict[str, Any]:
 
 def hold_what_exists(cloud: StandIn, wish: dict[str, Any]) -> None:
     """Put everything into the account that the sample takes for granted."""
+    {"aws": _hold_on_aws, "gcp": _hold_on_google}[wish["cloud"]](cloud, wish)
+
+
+def _hold_on_aws(cloud: StandIn, wish: dict[str, Any]) -> None:
     hold = cloud.hold
     existing = wish.get("network", {}).get("existing", {})
     if existing:
@@ -45,3 +74,17 @@ def hold_what_exists(cloud: StandIn, wish: dict[str, Any]) -> None:
         if "placement_group" in capacity:
             name = capacity["placement_group"]
             hold("aws:ec2/placementGroup:PlacementGroup", name, name=name)
+
+
+def _hold_on_google(cloud: StandIn, wish: dict[str, Any]) -> None:
+    project, region, zone = f"projects/{wish['project']}", wish["region"], wish["zone"]
+    existing = wish.get("network", {}).get("existing", {})
+    cards = [each for group in existing.get("gpu_networks", {}).values() for each in group]
+    for each in [existing, *cards] if existing else []:
+        network, subnet = each["network"], each["subnetwork"]
+        cloud.hold("gcp:compute/network:Network", f"{project}/global/networks/{network}", name=network)
+        cloud.hold("gcp:compute/subnetwork:Subnetwork", f"{project}/regions/{region}/subnetworks/{subnet}", name=subnet)
+    for group in wish["node_groups"]:
+        name = group.get("capacity", {}).get("id", "").rpartition("/")[2]
+        if name:
+            cloud.hold("gcp:compute/reservation:Reservation", f"{project}/zones/{zone}/reservations/{name}", name=name)

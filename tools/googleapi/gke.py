@@ -8,6 +8,8 @@ from tools.googleapi.things import base_of, completed, merged
 from tools.googleapi.turn import Done, Handler, Turn
 from tools.judge.google.references import named_in
 
+_GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}
+
 
 def cluster(turn: Turn) -> Done:
     """With the node pools that it has now."""
@@ -56,8 +58,17 @@ def _make_pool(ledger: Ledger, cluster_path: str, body: Body) -> None:
     made = ledger.put("container", path, body)
     urls = [f"{base_of('compute', '/compute/v1/')}{group}" for group in groups]
     whole = completed("container", path, {**body, "locations": zones, "instanceGroupUrls": urls}, number=made.number)
+    _mark(whole["config"])
     ledger.put("container", path, whole)
     _resize(ledger, whole)
+
+
+def _mark(config: Body) -> None:
+    """GKE's own labels on the machines, and its taint on those with GPUs where nobody asked for it."""
+    config["resourceLabels"] = {**config.get("resourceLabels", {}), "goog-gke-node": "", "goog-gke-accelerator-type": ""}
+    taints = config.setdefault("taints", [])
+    if config.get("accelerators") and not any(each["key"] == _GPU_TAINT["key"] for each in taints):
+        taints.append(_GPU_TAINT)
 
 
 def _resize(ledger: Ledger, pool: Body) -> None:
