@@ -1,15 +1,16 @@
 """The Pulumi program: reads ``gpufabric:stack``, looks at what exists, declares the stack of that cloud."""
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 
 from gpufabric.plan import resolve
 from gpufabric.preflight import preflight_kubernetes
-from gpufabric.spec import CONFIG_KEY, Problem, SpecError, TrainingSpec, parse_spec
+from gpufabric.spec import CONFIG_KEY, SpecError, TrainingSpec, parse_spec
 
 if TYPE_CHECKING:
     from gpufabric.spec.aws import AwsTrainingSpec
+    from gpufabric.spec.gcp import GcpTrainingSpec
 
 
 def main() -> None:
@@ -22,14 +23,9 @@ def main() -> None:
         elif spec.cloud == "aws":
             declare_aws(spec, raw)
         else:
-            refuse(spec.cloud)
+            declare_gcp(spec, raw)
     except SpecError as error:
         raise pulumi.RunError(f"nothing was changed; to fix:\n{error.below(CONFIG_KEY)}") from None
-
-
-def refuse(cloud: str) -> NoReturn:
-    """A cloud whose plans are made and whose components are not."""
-    raise SpecError([Problem("cloud", f"no program declares a stack of {cloud} yet", "gpufabric explain shows its plan")])
 
 
 def declare_kubernetes(spec: TrainingSpec, raw: dict[str, object]) -> None:
@@ -62,8 +58,29 @@ def declare_aws(spec: "AwsTrainingSpec", raw: dict[str, object]) -> None:
     account = Provider("account", region=spec.region)
     if found := look_up_groups(spec, pulumi.ResourceOptions(providers=[account])):
         resolve_aws(spec, stack_name, now=now, found=found)
-    args = {key: value for key, value in raw.items() if key not in ("cloud", "orchestrator")}
-    stack = AwsTrainingStack(plan.stack, args, pulumi.ResourceOptions(providers=[account]))  # type: ignore[arg-type]
+    export(AwsTrainingStack(plan.stack, args_of(raw), pulumi.ResourceOptions(providers=[account])))
+
+
+def declare_gcp(spec: "GcpTrainingSpec", raw: dict[str, object]) -> None:
+    """A whole cluster on Google Cloud, in the project of the spec, whatever project the environment names."""
+    from pulumi_gcp import Provider
+
+    from gpufabric.gcp import GcpTrainingStack
+    from gpufabric.kubernetes import clock
+    from gpufabric.plan.gcp import resolve_gcp
+
+    plan = resolve_gcp(spec, pulumi.get_stack(), now=clock.now())
+    account = Provider("account", project=spec.project, region=spec.region, zone=spec.zone)
+    export(GcpTrainingStack(plan.stack, args_of(raw), pulumi.ResourceOptions(providers=[account])))
+
+
+def args_of(raw: dict[str, object]) -> Any:
+    """The config as a cloud's stack takes it: its class says which cloud."""
+    return {key: value for key, value in raw.items() if key not in ("cloud", "orchestrator")}
+
+
+def export(stack: Any) -> None:
+    """The outputs that the stack of every cloud has."""
     for key in ("kubeconfig", "pod_profiles", "validation", "cost"):
         pulumi.export(key, getattr(stack, key))
 

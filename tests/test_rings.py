@@ -33,6 +33,7 @@ MAY_IMPORT = {
         "validation.permissions",
     },
     "aws": {"spec", "plan", "kubernetes", "validation.contract"},
+    "gcp": {"spec", "plan", "kubernetes", "validation.contract"},
     "validation": set(),
     "report": {"validation.contract"},
     "policy": {"", "hardware", "plan", "validation.contract"},
@@ -45,6 +46,7 @@ THIRD_PARTY = {
     "preflight": {"yaml", "boto3", "botocore"},
     "kubernetes": {"pulumi", "pulumi_kubernetes"},
     "aws": {"pulumi", "pulumi_aws", "pulumi_kubernetes"},
+    "gcp": {"pulumi", "pulumi_gcp", "pulumi_kubernetes"},
     "validation": {"mpi4py"},
     "report": set(),
     "policy": {"pulumi", "grpc", "google"},
@@ -132,6 +134,15 @@ def test_the_aws_ring_loads_only_the_groups_it_uses() -> None:
     groups = {n.split(".")[1] for n in loaded if n.startswith("pulumi_aws.") and n.count(".") == 2}
     assert {"ec2", "eks"} <= groups
     assert not groups & {"s3", "fsx", "sagemaker", "rds", "lambda_"}
+
+
+def test_the_gcp_ring_loads_only_the_groups_it_uses() -> None:
+    loaded = _loaded_by("import warnings; warnings.simplefilter('ignore'); import gpufabric.gcp")
+    sdks = {n.split(".")[0] for n in loaded if n.startswith("pulumi_")}
+    assert sdks == {"pulumi_gcp", "pulumi_kubernetes"}
+    groups = {n.split(".")[1] for n in loaded if n.startswith("pulumi_gcp.") and n.count(".") == 2}
+    assert {"compute", "container"} <= groups
+    assert not groups & {"storage", "lustre", "filestore", "sql", "vertex"}
 
 
 def test_only_who_keeps_the_gate_loads_what_it_needs_more() -> None:

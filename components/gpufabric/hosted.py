@@ -5,7 +5,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-ROOMS: Mapping[str, str] = {"kubernetes": "pulumi_kubernetes", "aws": "pulumi_aws"}
+ROOMS: Mapping[str, str] = {"kubernetes": "pulumi_kubernetes", "aws": "pulumi_aws", "gcp": "pulumi_gcp"}
 """The rooms that hold components, each with the SDK it needs."""
 
 

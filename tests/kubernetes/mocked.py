@@ -61,6 +61,10 @@ class Recording:
         return found
 
 
+Computed = Mapping[str, Any] | Callable[[Registered], Mapping[str, Any]]
+"""What a cloud adds to a resource: always the same, or according to its inputs."""
+
+
 class _NoMocks(Mocks):
     def call(self, args: Any) -> Any:
         raise AssertionError(f"a component invoked {args.token}")
@@ -76,7 +80,7 @@ class _Recorder(MockMonitor):
         self,
         recording: Recording,
         cluster: Mapping[str, Mapping[str, Any]],
-        computed: Mapping[str, Mapping[str, Any]],
+        computed: Mapping[str, Computed],
         *,
         preview: bool,
     ) -> None:
@@ -94,7 +98,8 @@ class _Recorder(MockMonitor):
         made = struct_pb2.Struct()
         made.CopyFrom(request.object)
         if not self._preview:
-            made.update(_merged(found.inputs, self._computed.get(found.type, {})))
+            computed = self._computed.get(found.type, {})
+            made.update(_merged(found.inputs, computed(found) if callable(computed) else computed))
         return resource_pb2.RegisterResourceResponse(urn=urn, id=physical, object=made)
 
     def ReadResource(self, request: Any) -> Any:  # noqa: N802
@@ -121,7 +126,9 @@ class _Recorder(MockMonitor):
         asked = _plain(json_format.MessageToDict(request.args))
         self._recording.invoked.append((request.tok, asked, _short(request.provider.rpartition("::")[0])))
         answer = struct_pb2.Struct()
-        answer.update({**asked, **self._computed[request.tok]})
+        added = self._computed[request.tok]
+        assert not callable(added), request.tok
+        answer.update({**asked, **added})
         return resource_pb2.ResourceInvokeResponse(**{"return": answer})
 
     def _record(self, urn: str, request: Any, options: dict[str, Any], inputs: Any) -> Registered:
@@ -193,7 +200,7 @@ def run(
     preview: bool = False,
     config: Mapping[str, object] | None = None,
     cluster: Mapping[str, Mapping[str, Any]] | None = None,
-    computed: Mapping[str, Mapping[str, Any]] | None = None,
+    computed: Mapping[str, Computed] | None = None,
     recording: Recording | None = None,
 ) -> Recording:
     """Run ``program`` as the body of a stack and wait for all it started; raises what it raises.

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from gpufabric.spec import CONFIG_KEY, read_stack_file
-from tests.kubernetes.mocked import Recording, Registered, run, verdicts
+from tests.kubernetes.mocked import Computed, Recording, Registered, run, verdicts
 
 STACKS = Path(__file__).parents[2] / "stacks"
 
@@ -26,7 +26,7 @@ def _config(sample: Path) -> dict[str, Any]:
     return config
 
 
-def declare(sample: Path, computed: Mapping[str, Mapping[str, Any]] | None = None) -> Recording:
+def declare(sample: Path, computed: Mapping[str, Computed] | None = None) -> Recording:
     """Run the program of all stacks on a sample. ``computed``: what a cloud adds to resources, by type."""
     return run(
         lambda: runpy.run_path(str(STACKS / "__main__.py"), run_name="__main__"),

@@ -16,11 +16,11 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gpufabric import spec
-from gpufabric.aws.eks_cluster import ApiAccessArgs, EksClusterArgs, ExistingEksArgs, SystemNodesArgs
+from gpufabric.aws.eks_cluster import EksClusterArgs, ExistingEksArgs, SystemNodesArgs
 from gpufabric.aws.fsx_lustre import FsxLustreArgs
 from gpufabric.aws.network import AwsNetworkArgs, ExistingNetworkArgs
 from gpufabric.aws.node_group import AwsCapacityArgs, EksGpuNodeGroupArgs, EksNodeGroupArgs
-from gpufabric.aws.s3_bucket import S3BucketArgs, ServiceAccountArgs
+from gpufabric.aws.s3_bucket import S3BucketArgs
 from gpufabric.aws.stack import (
     AwsTrainingStackArgs,
     StackClusterArgs,
@@ -28,8 +28,22 @@ from gpufabric.aws.stack import (
     StackNetworkArgs,
     StackStoreArgs,
 )
+from gpufabric.gcp.filestore import FilestoreArgs
+from gpufabric.gcp.gcs_bucket import GcsBucketArgs
+from gpufabric.gcp.gke_cluster import ExistingGkeArgs, GkeClusterArgs, GkeSystemNodesArgs
+from gpufabric.gcp.managed_lustre import ManagedLustreArgs
+from gpufabric.gcp.network import ExistingGcpNetworkArgs, GcpNetworkArgs
+from gpufabric.gcp.node_pool import GcpCapacityArgs, GkeGpuNodePoolArgs, GkeNodePoolArgs
+from gpufabric.gcp.stack import (
+    GcpStackClusterArgs,
+    GcpStackFilesystemArgs,
+    GcpStackNetworkArgs,
+    GcpStackStoreArgs,
+    GcpTrainingStackArgs,
+)
 from gpufabric.hosted import ROOMS
 from gpufabric.kubernetes.args import (
+    ApiAccessArgs,
     FabricGateArgs,
     FabricProfileArgs,
     JobQueueArgs,
@@ -38,17 +52,25 @@ from gpufabric.kubernetes.args import (
     NcclValidationArgs,
     NodeGroupArgs,
     NodeHealthCheckArgs,
+    NodeNetworkArgs,
     PreflightArgs,
     SchedulerArgs,
+    ServiceAccountArgs,
     ValidationArgs,
 )
 from gpufabric.kubernetes.fabric_daemons import FabricDaemonsArgs
-from gpufabric.kubernetes.fabric_networks import FabricNetworksArgs, NodeNetworkArgs
+from gpufabric.kubernetes.fabric_networks import FabricNetworksArgs
 from gpufabric.spec.aws import capacity, cluster, network, node_group, storage, training
 from gpufabric.spec.cloud import ApiAccess
 from gpufabric.spec.cloud.storage import ServiceAccountRef
 from gpufabric.spec.daemons import FabricDaemonsSpec
-from gpufabric.spec.networks import FabricNetworksSpec, NodeNetworkSpec
+from gpufabric.spec.gcp import capacity as gcp_capacity
+from gpufabric.spec.gcp import cluster as gcp_cluster
+from gpufabric.spec.gcp import network as gcp_network
+from gpufabric.spec.gcp import node_pool
+from gpufabric.spec.gcp import storage as gcp_storage
+from gpufabric.spec.gcp import training as gcp_training
+from gpufabric.spec.networks import FabricNetworksSpec
 
 MODELS: dict[Any, type[BaseModel]] = {
     FabricProfileArgs: spec.FabricProfile,
@@ -63,7 +85,7 @@ MODELS: dict[Any, type[BaseModel]] = {
     KubernetesTrainingStackArgs: spec.GroupsSpec,
     FabricDaemonsArgs: FabricDaemonsSpec,
     FabricNetworksArgs: FabricNetworksSpec,
-    NodeNetworkArgs: NodeNetworkSpec,
+    NodeNetworkArgs: gcp_network.NodeNetwork,
     PreflightArgs: spec.PreflightSpec,
     ApiAccessArgs: ApiAccess,
     AwsCapacityArgs: capacity.AwsCapacitySpec,
@@ -82,6 +104,22 @@ MODELS: dict[Any, type[BaseModel]] = {
     StackNetworkArgs: network.AwsNetworkSpec,
     StackStoreArgs: storage.AwsStoreSpec,
     SystemNodesArgs: cluster.SystemNodes,
+    ExistingGcpNetworkArgs: gcp_network.ExistingGcpNetwork,
+    ExistingGkeArgs: gcp_cluster.ExistingGke,
+    FilestoreArgs: gcp_storage.FilestoreWish,
+    GcpCapacityArgs: gcp_capacity.GcpCapacitySpec,
+    GcpNetworkArgs: gcp_network.GcpNetworkWish,
+    GcpStackClusterArgs: gcp_cluster.GkeClusterSpec,
+    GcpStackFilesystemArgs: gcp_storage.GcpFilesystemSpec,
+    GcpStackNetworkArgs: gcp_network.GcpNetworkSpec,
+    GcpStackStoreArgs: gcp_storage.GcpStoreSpec,
+    GcpTrainingStackArgs: gcp_training.GcpStackSpec,
+    GcsBucketArgs: gcp_storage.GcsBucketWish,
+    GkeClusterArgs: gcp_cluster.GkeClusterWish,
+    GkeGpuNodePoolArgs: node_pool.GkeGpuNodesSpec,
+    GkeNodePoolArgs: node_pool.GkeNodePoolSpec,
+    GkeSystemNodesArgs: gcp_cluster.GkeSystemNodes,
+    ManagedLustreArgs: gcp_storage.ManagedLustreWish,
 }
 # Keys that are ids of what another component or resource made.
 HANDLES: dict[Any, AbstractSet[str]] = {
@@ -90,10 +128,14 @@ HANDLES: dict[Any, AbstractSet[str]] = {
         *("cluster_name", "cluster_security_group_id", "efa_security_group_id", "subnet_id", "node_role_arn"),
     },
     FabricNetworksArgs: {"networks"},
-    NodeNetworkArgs: {"network", "subnetwork"},
     FsxLustreArgs: {"cluster_name", "vpc_id", "subnet_id", "client_security_group_id"},
     S3BucketArgs: {"cluster_name"},
+    FilestoreArgs: {"network"},
+    GkeClusterArgs: {"network", "subnetwork", "pods_range", "services_range"},
+    GkeGpuNodePoolArgs: {"cluster_name", "location", "additional_networks", "node_service_account"},
+    ManagedLustreArgs: {"network"},
 }
+BASES: dict[Any, Any] = {EksGpuNodeGroupArgs: EksNodeGroupArgs, GkeGpuNodePoolArgs: GkeNodePoolArgs}
 every_args = pytest.mark.parametrize("args", list(MODELS), ids=lambda args: args.__name__)
 
 
@@ -192,7 +234,7 @@ def test_every_bound_of_the_spec_is_in_the_docs(args: Any) -> None:
 
 def documented_args(args: Any) -> dict[str, str]:
     """The docs of all keys: those of a base class stand there."""
-    bases = [EksNodeGroupArgs] if args is EksGpuNodeGroupArgs else []
+    bases = [BASES[args]] if args in BASES else []
     return {
         key: text for each in (*bases, args) for key, text in documented(sys.modules[each.__module__], each.__name__).items()
     }

@@ -13,6 +13,7 @@ from pulumi.provider.server import ComponentInitError
 
 from gpufabric.aws import AwsTrainingStack
 from gpufabric.aws.node_group import EksNodeGroupArgs
+from gpufabric.gcp.node_pool import GkeNodePoolArgs
 from gpufabric.hosted import ROOMS, installed_components
 from gpufabric.kubernetes import NcclValidation
 from gpufabric.spec import SpecError
@@ -30,7 +31,10 @@ def _camel(key: str) -> str:
 
 COMPONENTS = installed_components()
 # The analyzer reads the docstrings of one class: keys of a base class come without.
-INHERITED = {"EksGpuNodeGroup": {_camel(key) for key in EksNodeGroupArgs.__annotations__}}
+INHERITED = {
+    "EksGpuNodeGroup": {_camel(key) for key in EksNodeGroupArgs.__annotations__},
+    "GkeGpuNodePool": {_camel(key) for key in GkeNodePoolArgs.__annotations__},
+}
 PUBLIC = {name for room in ROOMS for name in import_module(f"gpufabric.{room}").__all__}
 
 

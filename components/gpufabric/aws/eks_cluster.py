@@ -7,6 +7,7 @@ from pulumi import ComponentResource, Input, Output, Resource, ResourceOptions
 from pulumi_aws import cloudwatch, ec2, eks, iam, kms
 
 from gpufabric.aws.nodes import NODE_POLICIES, encrypted_root, managed_role
+from gpufabric.kubernetes.args import ApiAccessArgs
 from gpufabric.kubernetes.handles import given, wishes
 from gpufabric.plan.aws.cluster import LOG_DAYS, LOGS, AddonPlan, ClusterPlan, kubeconfig, plan_cluster
 from gpufabric.plan.aws.policies import pod_identity_trust, trust
@@ -16,15 +17,6 @@ from gpufabric.spec.aws.cluster import EksClusterWish
 _SYSTEM_DISK_GIB = 100
 _KEY_DAYS = 30
 _HANDLES = frozenset({"subnet_ids", "system_subnet_ids"})
-
-
-class ApiAccessArgs(TypedDict):
-    """How the cluster's API endpoint is reached. There is no default: the safe one would lock most users out."""
-
-    kind: str
-    """``public``: from ``cidrs`` and from inside. ``private``: from inside the VPC alone, where ``pulumi up`` then runs."""
-    cidrs: NotRequired[list[str]]
-    """Public IPv4 networks that may call, /8 or narrower, at most 40. Required with ``public``. Default: none."""
 
 
 class ExistingEksArgs(TypedDict):

@@ -5,6 +5,7 @@ from typing import Any, NotRequired, TypedDict
 from pulumi import ComponentResource, Input, Output, ResourceOptions
 from pulumi_aws import eks, iam, s3
 
+from gpufabric.kubernetes.args import ServiceAccountArgs
 from gpufabric.kubernetes.handles import given, wishes
 from gpufabric.plan.aws.bucket import BucketPlan, plan_bucket
 from gpufabric.plan.aws.policies import bucket_access, pod_identity_trust, tls_only
@@ -12,15 +13,6 @@ from gpufabric.spec import SpecError
 from gpufabric.spec.aws.storage import S3BucketWish
 
 _HANDLES = frozenset({"cluster_name"})
-
-
-class ServiceAccountArgs(TypedDict):
-    """A Kubernetes service account."""
-
-    namespace: str
-    """Namespace of the service account."""
-    name: str
-    """Name of the service account."""
 
 
 class S3BucketArgs(TypedDict):

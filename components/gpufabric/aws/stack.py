@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 from pulumi import ComponentResource, Output, ResourceOptions, get_stack
 from pulumi_kubernetes import Provider
 
-from gpufabric.aws.eks_cluster import ApiAccessArgs, EksCluster, ExistingEksArgs, SystemNodesArgs
+from gpufabric.aws.eks_cluster import EksCluster, ExistingEksArgs, SystemNodesArgs
 from gpufabric.aws.lookup import look_up_groups
 from gpufabric.aws.network import AwsNetwork, ExistingNetworkArgs
 from gpufabric.aws.node_group import EksGpuNodeGroup, EksNodeGroupArgs
 from gpufabric.kubernetes import clock
-from gpufabric.kubernetes.args import ValidationArgs
+from gpufabric.kubernetes.args import ApiAccessArgs, ValidationArgs
 from gpufabric.kubernetes.fabric_daemons import FabricDaemons
 from gpufabric.kubernetes.gates import declare_gates, inside_cluster
 from gpufabric.plan.aws import resolve_aws

@@ -6,6 +6,8 @@ Each key means what the spec model of the same name says; a test holds the two t
 
 from typing import NotRequired, TypedDict
 
+from pulumi import Input
+
 
 class FabricProfileArgs(TypedDict):
     """What a pod needs for the fabric, said explicitly where no named fabric fits."""
@@ -189,3 +191,31 @@ class KubernetesTrainingStackArgs(TypedDict):
     """The gate of every group. Default: none of its keys; but ``image`` is required."""
     scheduler: NotRequired[SchedulerArgs]
     """The queue in front of every group that has no ``scheduler`` of its own; the verdict opens it. Default: none."""
+
+
+class ApiAccessArgs(TypedDict):
+    """How a cluster's API endpoint is reached. There is no default: the safe one would lock most users out."""
+
+    kind: str
+    """``public``: from ``cidrs`` and from inside. ``private``: from inside the VPC alone, where ``pulumi up`` then runs.
+    ``dns``, of GKE: by a name, from anywhere, for whom IAM lets in."""
+    cidrs: NotRequired[list[str]]
+    """Public IPv4 networks that may call, /8 or narrower, at most 40. Required with ``public``. Default: none."""
+
+
+class ServiceAccountArgs(TypedDict):
+    """A Kubernetes service account."""
+
+    namespace: str
+    """Namespace of the service account."""
+    name: str
+    """Name of the service account."""
+
+
+class NodeNetworkArgs(TypedDict):
+    """One network of a node pool beside the cluster's own: a VPC with a subnet in it, by name."""
+
+    network: Input[str]
+    """Name of the VPC."""
+    subnetwork: Input[str]
+    """Name of its subnet, in the region."""

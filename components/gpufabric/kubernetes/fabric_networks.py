@@ -3,24 +3,16 @@
 from collections.abc import Sequence
 from typing import TypedDict
 
-from pulumi import ComponentResource, Input, Output, ResourceOptions
+from pulumi import ComponentResource, Output, ResourceOptions
 from pulumi_kubernetes.apiextensions import CustomResource
 
+from gpufabric.kubernetes.args import NodeNetworkArgs
 from gpufabric.plan.fabric_networks import plan_networks
 from gpufabric.spec import SpecError
 from gpufabric.spec.networks import FabricNetworksSpec
 
 _GROUP = "networking.gke.io"
 _KIND = "GKENetworkParamSet"
-
-
-class NodeNetworkArgs(TypedDict):
-    """One additional network of a node pool."""
-
-    network: Input[str]
-    """Name of the VPC network."""
-    subnetwork: Input[str]
-    """Name of its subnetwork."""
 
 
 class FabricNetworksArgs(TypedDict):

@@ -8,7 +8,3 @@ class FabricNetworksSpec(Wish):
 
     machine_type: str
     """The GPU machine of the node pools, such as ``a3-ultragpu-8g``: its fabric says how many networks there are."""
-
-
-class NodeNetworkSpec(Wish):
-    """One additional network of a node pool: nothing but handles."""

@@ -253,7 +253,9 @@ def alone(given: list[NodeNetwork], **changes: Any) -> list[str]:
     """The lines for a node pool in a stack of one's own; none for a good one."""
     wish = {key: value for key, value in {**ALONE, **changes}.items() if value is not GONE}
     try:
-        plan_alone(GkeGpuNodesSpec.parse(wish, "pool"), now=NOW, path="pool", handles={"cluster_name"}, networks=given)
+        plan_alone(
+            GkeGpuNodesSpec.parse(wish, "pool"), now=NOW, path="pool", handles={"cluster_name", "location"}, networks=given
+        )
     except SpecError as error:
         return [str(problem).removeprefix("pool.") for problem in error.problems]
     return []
@@ -320,4 +322,4 @@ def test_a_pool_needs_its_cluster() -> None:
     wish = GkeGpuNodesSpec.parse({**ALONE, "boot_disk_type": "hyperdisk-balanced"}, "pool")
     with pytest.raises(SpecError) as caught:
         plan_alone(wish, now=NOW, path="pool", handles=set())
-    assert [problem.path for problem in caught.value.problems] == ["pool.cluster_name", "pool.boot_disk_type"]
+    assert [problem.path for problem in caught.value.problems] == ["pool.cluster_name", "pool.location", "pool.boot_disk_type"]

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from gpufabric.plan.access import access_problems
+from gpufabric.plan.gcp.names import POOL_MOST, name_problems
 from gpufabric.plan.gcp.places import place_problems
 from gpufabric.plan.gcp.version import kubernetes_version
 from gpufabric.plan.kubeconfig import kubeconfig as by_command
 from gpufabric.spec import Problem, SpecError
+from gpufabric.spec.cloud.blocks import PRIVATE_BLOCKS
 from gpufabric.spec.gcp.cluster import GkeClusterWish
 
 HANDLES = ("network", "subnetwork", "pods_range", "services_range")
@@ -25,10 +27,9 @@ FREEZE_BEGAN = "2026-01-01T00:00:00Z"
 """Begin of the exclusion of upgrades: in the past, and always the same, so that no `up` has a difference."""
 UPGRADE_WINDOW_UTC = "03:00"
 """When GKE may patch the control plane; nodes are never touched."""
-_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
-_NAME_RULE = "GKE API, name of a cluster: 40 characters"
-_MOST_POOL = 40 - len("-0123456")  # of a node pool's name, which Pulumi makes longer so that a successor can come first
+_MOST = POOL_MOST - len("-system")
 _ACCOUNT_MOST = 30
+_PRIVATE = tuple(map(str, PRIVATE_BLOCKS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class GkeAdminPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GkeClusterPlan:
-    """A cluster that is made. ``access``: public, private or dns; ``public_cidrs``: who may call a public endpoint."""
+    """A cluster that is made. ``access``: public, private or dns; ``callers``: addresses that may call, where they count."""
 
     name: str
     project: str
@@ -50,7 +51,7 @@ class GkeClusterPlan:
     version: str
     release_channel: str
     access: str
-    public_cidrs: tuple[str, ...]
+    callers: tuple[str, ...]
     admins: tuple[GkeAdminPlan, ...]
     csi_drivers: frozenset[str]
     node_account: str
@@ -58,6 +59,11 @@ class GkeClusterPlan:
     system_nodes: int
     deletion_protection: bool
     labels: Mapping[str, str]
+
+    @property
+    def public_cidrs(self) -> tuple[str, ...]:
+        """Who may call from the internet by address."""
+        return self.callers if self.access == "public" else ()
 
     @property
     def workload_pool(self) -> str:
@@ -100,7 +106,11 @@ def plan_cluster(name: str, spec: GkeClusterWish, *, handles: Set[str], at: str 
         if problems := [*_decided(spec, handles), *problems]:
             raise SpecError(_placed(problems, at))
         return ExistingGkePlan(project=spec.project, location=spec.existing.location or spec.region, name=spec.existing.name)
-    problems += [*access_problems(spec.api_access, ("public", "private", "dns")), *_name_problems(name), *_admin_problems(spec)]
+    problems += [
+        *access_problems(spec.api_access, ("public", "private", "dns")),
+        *name_problems(name, "the system nodes of a GKE cluster", _MOST),
+        *_admin_problems(spec),
+    ]
     problems += [Problem("zone", "missing", "write the zone of the GPU nodes")] if spec.zone is None else []
     problems += place_problems(spec.region, spec.zone) if spec.zone else []
     problems += [Problem(key, "missing", "GcpNetwork yields it") for key in HANDLES if key not in handles]
@@ -114,7 +124,8 @@ def plan_cluster(name: str, spec: GkeClusterWish, *, handles: Set[str], at: str 
         version=version,
         release_channel=spec.release_channel.upper(),
         access=spec.api_access.kind,
-        public_cidrs=tuple(spec.api_access.cidrs),
+        # A private endpoint is asked from all that is routed to the VPC: unsaid, it would be the nodes' own subnet alone.
+        callers=_PRIVATE if spec.api_access.kind == "private" else tuple(spec.api_access.cidrs),
         admins=tuple(GkeAdminPlan(key=_key(member), member=member) for member in spec.admin_principals),
         csi_drivers=frozenset(spec.csi_drivers),
         node_account=account_id(f"{name}-nodes"),
@@ -153,17 +164,6 @@ def _decided(spec: GkeClusterWish, handles: Set[str]) -> Iterator[Problem]:
     keys |= handles | ({"api_access"} if spec.api_access else set())
     for key in sorted(keys):
         yield Problem(key, "the cluster exists, and nothing of it is changed", "leave it out")
-
-
-def _name_problems(name: str) -> list[Problem]:
-    most = _MOST_POOL - len("-system")
-    if not _NAME.fullmatch(name):
-        fix = "name stack and component with 1 to 40 of a-z, 0-9 and -, beginning with a letter, not ending in -"
-        return [Problem("", f"{name!r} cannot be the name of a GKE cluster", fix, _NAME_RULE)]
-    if len(name) > most:
-        reason = f"{name!r} has {len(name)} characters: too many for the name of its system nodes"
-        return [Problem("", reason, f"name stack and component with at most {most}", _NAME_RULE)]
-    return []
 
 
 def _admin_problems(spec: GkeClusterWish) -> Iterator[Problem]:

@@ -1,11 +1,11 @@
 """Shared file systems on the grids that Google sells: Managed Lustre and Filestore."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from gpufabric.hardware.filestore import filestore_bands, nearest_filestore_sizes_gib
 from gpufabric.hardware.managed_lustre import managed_lustre_tiers
+from gpufabric.plan.gcp.names import name_problems
 from gpufabric.plan.gcp.places import region_of
 from gpufabric.plan.storage import exists_problems
 from gpufabric.spec import Problem, SpecError
@@ -15,7 +15,7 @@ LUSTRE_DRIVER, FILESTORE_DRIVER = "lustre.csi.storage.gke.io", "filestore.csi.st
 LUSTRE_NAME, SHARE_NAME = "lustre", "share"
 """Names inside an instance: Lustre's takes at most eight letters and digits."""
 LUSTRE_PORT = 988
-_INSTANCE = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+_NAME_MOST = 63
 _EXISTS = "the file system exists and has its own"
 
 
@@ -59,7 +59,7 @@ def plan_lustre(name: str, spec: ManagedLustreWish, *, handles: Set[str], at: st
         decided = {"size_gib", "throughput_mbytes_per_s_per_tib", "protect"} & spec.model_fields_set
         problems = exists_problems(decided | handles, _EXISTS)
     else:
-        problems = [*_off_grid(spec), *_lacking(handles), *_named(name)]
+        problems = [*_off_grid(spec), *_lacking(handles), *name_problems(name, "an instance", _NAME_MOST)]
     if problems:
         raise SpecError([problem.below(at) for problem in problems])
     return ManagedLustrePlan(
@@ -86,7 +86,7 @@ def plan_filestore(name: str, spec: FilestoreWish, *, handles: Set[str], at: str
         problems = [
             *_size(spec.size_gib, sizes, f"Filestore sells no {{}} GiB as {spec.tier}", rule),
             *_lacking(handles),
-            *_named(name),
+            *name_problems(name, "an instance", _NAME_MOST),
         ]
     if problems:
         raise SpecError([problem.below(at) for problem in problems])
@@ -127,9 +127,3 @@ def _size(wanted: int | None, nearest: Sequence[int], reason: str, rule: str) ->
 def _lacking(handles: Set[str]) -> Iterator[Problem]:
     if "network" not in handles:
         yield Problem("network", "missing", "GcpNetwork yields it (network_id), with private_services: true")
-
-
-def _named(name: str) -> Iterator[Problem]:
-    if not _INSTANCE.fullmatch(name):
-        fix = "name the component with 1 to 63 of a-z, 0-9 and -, beginning with a letter, not ending in -"
-        yield Problem("", f"{name!r} cannot be the name of an instance, which is the component's", fix)

@@ -11,6 +11,7 @@ from gpufabric.plan.gcp.filesystem import FilesystemPlan
 from gpufabric.plan.gcp.network import NetworkPlan
 
 NETWORKS, DRANET = "networks", "dranet"
+DRIVER_DISABLED = "INSTALLATION_DISABLED"
 EPHEMERAL, BLOCK = "ephemeral", "block"
 
 
@@ -71,15 +72,22 @@ class GkeNodePoolPlan(CloudGroupPlan):
     auto_upgrade: bool
     surge: tuple[int, int] | None
 
+    @property
+    def secure_boot(self) -> bool:
+        """Only signed modules are loaded: GKE's drivers are, one that is installed otherwise may not be."""
+        return self.driver_version != DRIVER_DISABLED
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GcpParts:
-    """Everything of a stack that is no node pool."""
+    """Everything of a stack that is no node pool. ``networked``: machine types whose networks the cluster has to know."""
 
     network: NetworkPlan
     cluster: GkeClusterPlan | ExistingGkePlan
     filesystems: Mapping[str, FilesystemPlan]
     stores: Mapping[str, GcsBucketPlan]
+    daemons: tuple[str, ...]
+    networked: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

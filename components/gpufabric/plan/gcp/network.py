@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Network
 
 from gpufabric.hardware import GcpMachine, UnknownHardwareError, gcp_machines
+from gpufabric.hardware.fabric_pods import fabric_pods
 from gpufabric.hardware.gke import GkeFabric, gke_fabrics
+from gpufabric.plan.gcp.names import most_letters, name_problems
 from gpufabric.plan.gcp.places import place_problems
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.gcp.network import ExistingGcpNetwork, GcpNetworkWish, NodeNetwork
@@ -15,12 +17,16 @@ PODS_PER_NODE = 64
 ADDRESSES_PER_NODE = 128
 """GKE gives each node twice as many addresses as it may have pods (GKE, Configure maximum Pods per node)."""
 PODS_RANGE, SERVICES_RANGE = "pods", "services"
+UNKNOWN = "not-known-yet"
+"""Stands for the name of a network that another resource yields later."""
 DEFAULT_CIDR = "10.0.0.0/14"
 _SYSTEM_NODES = 51  # the most that can be asked for, and one more in an update
 _DEFAULT_MTU = 8896  # the largest of a VPC, which is Google's advice for Lustre (Managed Lustre, performance)
-_SECOND_HOST = "gvnic-1"  # the name that Google's examples give the second card of the host
 _RDMA = "rdma"
-_PARTS = 32  # of the GPU quarter: 8 for a VPC each, 8 for RDMA, one for the second card of the host, the rest is free
+_PARTS = (
+    32  # of the GPU quarter: eight for the rails of each kind in the table, and the last eight for further cards of the host
+)
+_MOST_RAILS = 8
 _PSA_NARROWEST = 20
 
 
@@ -69,11 +75,15 @@ class NetworkPlan:
     gpu: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
 
-def plan_network(spec: GcpNetworkWish, *, at: str = "") -> NetworkPlan:
-    """The plan of all networks; raises :class:`SpecError`. ``at``: path of the keys that stand under ``network``."""
+def plan_network(spec: GcpNetworkWish, *, name: str = "", at: str = "") -> NetworkPlan:
+    """The plan of all networks; raises :class:`SpecError`.
+
+    ``name``: of the component, after which all is called. ``at``: path of the keys that stand under ``network``.
+    """
     machines, unknown = _machines(spec)
     problems = [*place_problems(spec.region, spec.zone), *unknown]
     problems += [problem.below(at) for problem in (*_existing_problems(spec, machines), *_room(spec))]
+    problems += name_problems(name, "a network", most_letters("-services-lustre")) if name else []
     if problems:
         raise SpecError(problems)
     given = spec.existing.gpu_networks if spec.existing else {}
@@ -86,7 +96,7 @@ def plan_network(spec: GcpNetworkWish, *, at: str = "") -> NetworkPlan:
         host=None if spec.existing else _host(spec, machines, cut),
         existing=spec.existing,
         vpcs=tuple(_vpcs(spec, to_make, cut)),
-        gpu={name: tuple(_rails(*row)) for name, row in to_make.items()},
+        gpu={name: tuple(_cards(*row)) for name, row in to_make.items()},
     )
 
 
@@ -104,6 +114,8 @@ def network_problems(machine: GcpMachine, networks: Sequence[NodeNetwork], path:
         second = "the one of the host's second card, then " if row.host_networks > 1 else ""
         fix = f"list {second}those of its {machine.fabric_devices} GPU cards"
         yield Problem(path, reason + more, fix, str(row.provenance))
+        return
+    if any(UNKNOWN in (each.network, each.subnetwork) for each in networks):
         return
     if len(set(networks)) != len(networks):
         yield Problem(path, "a network is listed twice", "each card has one of its own, in rail order")
@@ -148,8 +160,12 @@ class _Cut:
         self.peer = next(peer.subnets(new_prefix=max(_PSA_NARROWEST, peer.prefixlen)))
         self.parts = list(gpu.subnets(new_prefix=gpu.prefixlen + _PARTS.bit_length() - 1))
 
-    def part(self, position: int) -> str:
-        return str(self.parts[position])
+    def rail(self, networks: str, rail: int) -> str:
+        names = list(dict.fromkeys(pod.network_name for pod in fabric_pods().values()))
+        return str(self.parts[names.index(networks) * _MOST_RAILS + rail])
+
+    def beside(self, position: int) -> str:
+        return str(self.parts[_PARTS - _MOST_RAILS + position])
 
 
 _Machines = Mapping[str, tuple[GcpMachine, GkeFabric]]
@@ -221,32 +237,25 @@ def _host(spec: GcpNetworkWish, machines: _Machines, cut: _Cut) -> HostPlan:
 
 
 def _vpcs(spec: GcpNetworkWish, machines: _Machines, cut: _Cut) -> Iterator[VpcPlan]:
-    """Machines share VPCs of one kind: in the cluster a network has one name, whatever machine is on it."""
-    single: dict[str, VpcPlan] = {}
+    """Machines whose networks have one name share the VPCs: a cluster takes a VPC under one name."""
+    made: dict[str, VpcPlan] = {}
     for machine, row in machines.values():
-        if row.host_networks > 1:
-            second = SubnetPlan(key=_SECOND_HOST, cidr=cut.part(16))
-            single[_SECOND_HOST] = VpcPlan(key=_SECOND_HOST, mtu=row.host_mtu_bytes, subnets=(second,))
-        first = 0 if row.vpc_per_nic else 8
-        subnets = [
-            SubnetPlan(key=key, cidr=cut.part(first + position)) for position, (_, key) in enumerate(_gpu_rails(machine, row))
-        ]
+        pod = fabric_pods()[row.fabric]
+        for position, key in enumerate(pod.host_networks):
+            second = SubnetPlan(key=key, cidr=cut.beside(position))
+            made[key] = VpcPlan(key=key, mtu=row.host_mtu_bytes, subnets=(second,))
+        rails = enumerate(pod.rail_networks(machine.fabric_devices))
+        subnets = [SubnetPlan(key=key, cidr=cut.rail(pod.network_name, rail)) for rail, key in rails]
         if row.vpc_per_nic:
-            single |= {each.key: VpcPlan(key=each.key, mtu=row.gpu_mtu_bytes, subnets=(each,)) for each in subnets}
+            made |= {each.key: VpcPlan(key=each.key, mtu=row.gpu_mtu_bytes, subnets=(each,)) for each in subnets}
         else:
             profile = f"projects/{spec.project}/global/networkProfiles/{spec.zone}-{row.network_profile}"
-            single[_RDMA] = VpcPlan(key=_RDMA, mtu=row.gpu_mtu_bytes, subnets=tuple(subnets), profile=profile)
-    yield from single.values()
+            made[_RDMA] = VpcPlan(key=_RDMA, mtu=row.gpu_mtu_bytes, subnets=tuple(subnets), profile=profile)
+    yield from made.values()
 
 
-def _rails(machine: GcpMachine, row: GkeFabric) -> Iterator[tuple[str, str]]:
-    """VPC and subnet of every card beside the first, in the order of Google's node pools."""
-    if row.host_networks > 1:
-        yield (_SECOND_HOST, _SECOND_HOST)
-    yield from _gpu_rails(machine, row)
-
-
-def _gpu_rails(machine: GcpMachine, row: GkeFabric) -> Iterator[tuple[str, str]]:
-    for position in range(machine.fabric_devices):
-        name = f"gpu-{position}" if row.vpc_per_nic else f"{_RDMA}-{position}"
-        yield (name if row.vpc_per_nic else _RDMA, name)
+def _cards(machine: GcpMachine, row: GkeFabric) -> Iterator[tuple[str, str]]:
+    """VPC and subnet of every card beside the first, in the order of a node pool."""
+    pod = fabric_pods()[row.fabric]
+    yield from ((key, key) for key in pod.host_networks)
+    yield from ((key if row.vpc_per_nic else _RDMA, key) for key in pod.rail_networks(machine.fabric_devices))

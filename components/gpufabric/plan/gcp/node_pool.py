@@ -7,7 +7,8 @@ from typing import Any
 from gpufabric.hardware import GcpMachine, gcp_machines
 from gpufabric.plan.cloud_group import GPU_TAINT, HOLD_TAINT, disk_problems, node_labels
 from gpufabric.plan.gcp.capacity import FROM_ZERO, plan_capacity
-from gpufabric.plan.gcp.model import BLOCK, DRANET, EPHEMERAL, NETWORKS, GkeNodePoolPlan, LocalDisks
+from gpufabric.plan.gcp.model import BLOCK, DRANET, DRIVER_DISABLED, EPHEMERAL, NETWORKS, GkeNodePoolPlan, LocalDisks
+from gpufabric.plan.gcp.names import POOL_MOST, name_problems
 from gpufabric.plan.gcp.network import network_problems, profile_problems
 from gpufabric.plan.gcp.version import kubernetes_version, version_problems
 from gpufabric.plan.machine import group_machine
@@ -15,7 +16,7 @@ from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.gcp import GkeGpuNodesSpec, GkeNodePoolSpec
 from gpufabric.spec.gcp.network import NodeNetwork
 
-_DRIVERS = {"default": "DEFAULT", "latest": "LATEST", "disabled": "INSTALLATION_DISABLED"}
+_DRIVERS = {"default": "DEFAULT", "latest": "LATEST", "disabled": DRIVER_DISABLED}
 _IMAGE = "COS_CONTAINERD"  # the installers of TCPX, TCPXO and gIB know no other one
 _QUEUED_TAINT = "cloud.google.com/gke-queued"
 _DRANET_LABEL = {"cloud.google.com/gke-networking-dra-driver": "true"}
@@ -79,6 +80,9 @@ def plan_alone(
     problems = []
     if "cluster_name" not in handles:
         problems.append(Problem(f"{path}.cluster_name", "missing", "pass the name that your stack has"))
+    if "location" not in handles:
+        problems.append(Problem(f"{path}.location", "missing", "pass the cluster's region, or its zone if it is zonal"))
+    problems += name_problems(path, "a node pool of GKE", POOL_MOST, path)
     try:
         plan = plan_node_pool(wish, wish.project, wish.zone, wish.tags, now=now, path=path)
     except SpecError as error:

@@ -7,12 +7,15 @@ refused there.
 from collections.abc import Sequence
 from typing import Any
 
+from gpufabric.hardware.daemons import daemons_for
 from gpufabric.plan.cloud_group import gpu_nodes, total_problems
 from gpufabric.plan.collect import kept, kept_by_key
+from gpufabric.plan.fabric_networks import widest
 from gpufabric.plan.gcp.bucket import GcsBucketPlan, plan_bucket
 from gpufabric.plan.gcp.cluster import HANDLES, ExistingGkePlan, GkeClusterPlan, plan_cluster
 from gpufabric.plan.gcp.filesystem import FilesystemPlan, plan_filestore, plan_lustre
 from gpufabric.plan.gcp.model import NETWORKS, GcpParts, GkeNodePoolPlan
+from gpufabric.plan.gcp.names import POOL_MOST, name_problems
 from gpufabric.plan.gcp.network import NetworkPlan, plan_network
 from gpufabric.plan.storage import same_bucket_problems
 from gpufabric.spec import Problem, SpecError
@@ -27,21 +30,30 @@ _KEYS_OF = {LUSTRE: "throughput_mbytes_per_s_per_tib", FILESTORE: "tier"}
 
 def plan_parts(spec: GcpTrainingSpec, groups: Sequence[GkeNodePoolPlan], name: str) -> GcpParts:
     """The plans of all parts of the stack ``name``; raises :class:`SpecError` with every problem of every one."""
-    problems = _between_parts(spec)
+    problems = _between_parts(spec, name)
     network = kept(problems, lambda: _network(spec, groups))
     cluster = kept(problems, lambda: _cluster(spec, name))
     filesystems = kept_by_key(problems, list(spec.filesystems), lambda key: _filesystem(spec, key, name))
     stores = kept_by_key(problems, list(spec.stores), lambda key: _bucket(spec, key))
     if problems or network is None or cluster is None:
         raise SpecError(problems)
-    return GcpParts(network=network, cluster=cluster, filesystems=filesystems, stores=stores)
+    by_networks = [group.machine.name for group in groups if group.attachment == NETWORKS]
+    return GcpParts(
+        network=network,
+        cluster=cluster,
+        filesystems=filesystems,
+        stores=stores,
+        daemons=daemons_for(dict.fromkeys(group.machine.fabric for group in groups if group.attachment)),
+        networked=widest(dict.fromkeys(by_networks)),
+    )
 
 
 def network_args(spec: GcpTrainingSpec, groups: Sequence[GkeNodePoolPlan]) -> dict[str, Any]:
     """Args of the stack's GcpNetwork."""
     wish = spec.network.model_dump(exclude_unset=True, exclude_none=True)
     machines = dict.fromkeys(group.machine.name for group in groups if group.attachment == NETWORKS)
-    made = any(each.existing is None for each in spec.filesystems.values())
+    # File systems stand in a network of Google's, which is peered with the nodes'. One that exists has its peering.
+    made = spec.network.existing is None and any(each.existing is None for each in spec.filesystems.values())
     more = {
         "machine_types": list(machines),
         "gpu_nodes": gpu_nodes(spec.node_groups),
@@ -106,10 +118,12 @@ def _bucket(spec: GcpTrainingSpec, key: str) -> GcsBucketPlan:
     return plan_bucket(GcsBucketWish.parse(bucket_args(spec, key), at), at=at)
 
 
-def _between_parts(spec: GcpTrainingSpec) -> list[Problem]:
+def _between_parts(spec: GcpTrainingSpec, name: str) -> list[Problem]:
     problems = total_problems(spec.node_groups)
     if spec.cluster.existing and not spec.network.existing:
         reason = "missing: the cluster exists, and its nodes live in its VPC"
         fix = "write {network: ..., subnetwork: ..., pods_range: ..., services_range: ...}"
         problems.append(Problem("network.existing", reason, fix))
+    for position, group in enumerate(spec.node_groups):
+        problems += name_problems(f"{name}-{group.name}", "a node pool of GKE", POOL_MOST, f"node_groups[{position}].name")
     return [*problems, *same_bucket_problems({key: store.name for key, store in spec.stores.items()})]

@@ -18,7 +18,7 @@ class ExistingGke(Wish):
     """A GKE cluster that exists. Nothing of it is changed."""
 
     name: ClusterName
-    """Its name."""
+    """Name of the cluster."""
     location: Annotated[str, matching(r"[a-z]+-[a-z]+[0-9]{1,2}(-[a-z0-9]+)?", "a region or zone", "us-central1")] | None = None
     """Its region, or its zone if it is zonal. Default: the region of the stack."""
 

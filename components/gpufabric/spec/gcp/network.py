@@ -46,6 +46,13 @@ class NodeNetwork(Wish):
     """Name of the subnet, in the region."""
 
 
+class GkePoolNetworks(Wish):
+    """What one node pool is given: names, some of which other resources yield."""
+
+    additional_networks: list[NodeNetwork]
+    """The networks of the machine's fabric in rail order."""
+
+
 class ExistingGcpNetwork(Wish):
     """A VPC that exists. Nothing in it is changed."""
 
