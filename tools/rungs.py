@@ -25,7 +25,7 @@ LADDER: dict[str, list[str]] = {
         "tests/cli",
         "tests/tools",
     ],
-    "component": ["tests/kubernetes", "tests/aws", "tests/plugin", "tests/policy/test_samples.py", "tests/golden"],
+    "component": ["tests/kubernetes", "tests/aws", "tests/gcp", "tests/plugin", "tests/policy/test_samples.py", "tests/golden"],
     "judged": ["tests/judged"],
     "engine": ["tests/engine"],
     "policy": ["tests/policy/test_engine.py"],
