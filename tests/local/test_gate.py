@@ -178,13 +178,13 @@ def test_an_unreachable_cluster_is_a_spec_error(stack: GateStack, tmp_path: Path
 @pytest.mark.parametrize("ten", range(5))
 def test_ten_healthy_runs_raise_no_false_alarm(stack: GateStack, ten: int) -> None:
     """Fifty in all. Each is a gate of its own: the run counter is raised, as `gpufabric validate` does."""
-    figures = []
     for run in range(300 + 10 * ten, 310 + 10 * ten):
         stack.write(run=run)
+        begun = time.monotonic()
         up_passes(stack)
         assert stack.verdict()["run"] == run
-        figures.append(stack.verdict()["busbw_gbytes_per_s"])
-    print("busbw, GB/s:", *figures)
+        took = f"{time.monotonic() - begun:.0f} s, load {os.getloadavg()[0]:.0f}"
+        print(f"run {run}: busbw {stack.verdict()['busbw_gbytes_per_s']} GB/s; {took}", flush=True)
 
 
 @pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(3, 11))])
