@@ -154,6 +154,23 @@ def test_a_role_that_is_given_is_used() -> None:
     assert recording.one("NodeGroup").inputs["nodeRoleArn"] == "arn:aws:iam::123456789012:role/nodes"
 
 
+def test_a_role_that_the_program_makes_is_used() -> None:
+    arn = "arn:aws:iam::123456789012:role/nodes"
+
+    def program() -> None:
+        args: Any = {**ARGS, "node_role_arn": Output.from_input(arn)}
+        EksGpuNodeGroup("gpu", args)
+
+    recording = run_on_aws(program)
+    assert recording.of("Role") == []
+    assert recording.one("NodeGroup").inputs["nodeRoleArn"] == arn
+
+
+def test_a_role_that_is_none_makes_nothing() -> None:
+    with pytest.raises(SpecError, match=r"node_role_arn: 'nodes' is not the ARN of an IAM role"):
+        made(node_role_arn="nodes")
+
+
 def test_nodes_wait_for_their_roles_policies() -> None:
     recording = made()
     policies = {each.label for each in recording.of("RolePolicyAttachment")}

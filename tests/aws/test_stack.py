@@ -40,6 +40,13 @@ def test_in_a_cluster_that_exists_nothing_of_it_is_made_and_nothing_goes_with_it
     assert not [each.label for each in recording.resources if "deletedWith" in each.options], "it is not ours to delete"
 
 
+def test_a_group_may_have_a_role_that_exists() -> None:
+    arn = "arn:aws:iam::123456789012:role/nodes"
+    recording = declared({**IN_THEIRS, "node_groups": [{**ARGS["node_groups"][0], "node_role_arn": arn}]})
+    assert recording.one("NodeGroup").inputs["nodeRoleArn"] == arn
+    assert not [each.label for each in recording.of("Role") if each.label == "aws:iam/role:Role prod-train-role"]
+
+
 def test_the_kept_gate_comes_after_the_gate_and_goes_with_the_cluster() -> None:
     recording = declared({**ARGS, "validation": {**ARGS["validation"], "keep": True}})
     kept = recording.one("FabricGate")

@@ -124,9 +124,7 @@ MODELS: dict[Any, type[BaseModel]] = {
 # Keys that are ids of what another component or resource made.
 HANDLES: dict[Any, AbstractSet[str]] = {
     EksClusterArgs: {"subnet_ids", "system_subnet_ids"},
-    EksGpuNodeGroupArgs: {
-        *("cluster_name", "cluster_security_group_id", "efa_security_group_id", "subnet_id", "node_role_arn"),
-    },
+    EksGpuNodeGroupArgs: {"cluster_name", "cluster_security_group_id", "efa_security_group_id", "subnet_id"},
     FabricNetworksArgs: {"networks"},
     FsxLustreArgs: {"cluster_name", "vpc_id", "subnet_id", "client_security_group_id"},
     S3BucketArgs: {"cluster_name"},

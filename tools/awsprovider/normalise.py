@@ -75,11 +75,11 @@ def _givers(exchanges: Sequence[Exchange], known: set[str]) -> dict[str, int]:
 def _with_sorted_ids(value: Any) -> Any:
     """A request (as JSON) with its lists of ids sorted: Terraform orders sets of them by the ids that moto has drawn."""
     if isinstance(value, list):
-        inner = [_with_sorted_ids(each) for each in value]
-        return sorted(inner) if all(isinstance(each, str) and _ID.fullmatch(each) for each in inner) else inner
+        items = [_with_sorted_ids(each) for each in value]
+        return sorted(items) if all(isinstance(each, str) and _ID.fullmatch(each) for each in items) else items
     if not isinstance(value, dict):
         return value
-    inner = {key: _with_sorted_ids(each) for key, each in value.items()}
+    inner: dict[str, Any] = {key: _with_sorted_ids(each) for key, each in value.items()}
     lists: dict[str, list[str]] = defaultdict(list)
     for key, each in inner.items():
         if isinstance(each, str) and _ID.fullmatch(each) and _NUMBERED.search(key):

@@ -23,7 +23,8 @@ from gpufabric.plan.aws.regions import region_of
 from gpufabric.plan.cloud_group import gate_group
 from gpufabric.spec.aws import EksGpuNodesSpec
 
-_HANDLES = frozenset({"cluster_name", "cluster_security_group_id", "efa_security_group_id", "subnet_id", "node_role_arn"})
+_HANDLES = frozenset({"cluster_name", "cluster_security_group_id", "efa_security_group_id", "subnet_id"})
+_MAYBE_MADE = frozenset({"node_role_arn"})
 _EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
 
 
@@ -73,6 +74,8 @@ class EksNodeGroupArgs(TypedDict):
     """Let EKS replace or reboot nodes that its monitoring agent finds broken. Default: true."""
     imds_hop_limit: NotRequired[int]
     """How far instance metadata reaches, 1 to 2. Default: 1, the node itself; with 2 pods can take the node's credentials."""
+    node_role_arn: NotRequired[str]
+    """ARN of the nodes' IAM role. Default: one is made, for a cluster whose CNI has its permissions by pod identity."""
 
 
 class EksGpuNodeGroupArgs(EksNodeGroupArgs):
@@ -86,7 +89,7 @@ class EksGpuNodeGroupArgs(EksNodeGroupArgs):
     """Security group that allows all traffic to itself, in and out. Required with ``network_tier: best``."""
     subnet_id: Input[str]
     """The private subnet of the nodes: one, since EFA does not cross zones."""
-    node_role_arn: NotRequired[Input[str]]
+    node_role_arn: NotRequired[Input[str]]  # type: ignore[misc]  # an id here, a word of the stack file in a stack
     """ARN of the nodes' IAM role. Default: one is made, for a cluster whose CNI has its permissions by pod identity."""
     zone: str
     """Availability zone of ``subnet_id``, such as ``us-east-2b``."""
@@ -116,7 +119,9 @@ class EksGpuNodeGroup(ComponentResource):
     """The pod profile as plain data, for stack outputs and other languages."""
 
     def __init__(self, name: str, args: EksGpuNodeGroupArgs, opts: ResourceOptions | None = None) -> None:
-        wish = EksGpuNodesSpec.parse(wishes(args, _HANDLES), name)
+        # A role that exists is a word to be read; of one that the program makes nothing is known yet.
+        to_come = given(args, _MAYBE_MADE) and isinstance(args["node_role_arn"], Output)
+        wish = EksGpuNodesSpec.parse(wishes(args, _HANDLES | (_MAYBE_MADE if to_come else set())), name)
         found = None
         if wants(wish.capacity):
             found = look_up(str(wish.capacity.id), region_of(wish.zone), opts, f"{name}.capacity.id")

@@ -191,6 +191,18 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         r"name: 'training-of-the-big-model' cannot be part of .*",
     ),
     "metadata for everybody": ({"imds_hop_limit": 3}, r"imds_hop_limit: 3 is out of range; write a number up to 2"),
+    "a role by its name": (
+        {"node_role_arn": "gpu-nodes"},
+        r"node_role_arn: 'gpu-nodes' is not the ARN of an IAM role; write for example arn:aws:iam::123456789012:role/gpu-nodes",
+    ),
+    "a user as the role": (
+        {"node_role_arn": "arn:aws:iam::123456789012:user/me"},
+        r"node_role_arn: .* is not the ARN of an .*",
+    ),
+    "a role of another world": (
+        {"node_role_arn": "arn:aws-cn:iam::123456789012:role/nodes"},
+        r"node_role_arn: arn:aws-cn:iam::123456789012:role/nodes is not of aws, where us-east-2 is; write an ARN .*",
+    ),
     "a fabric by name": ({"fabric": "infiniband"}, r"fabric: unknown key; known keys: .*"),
 }
 

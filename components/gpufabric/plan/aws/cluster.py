@@ -12,7 +12,7 @@ from gpufabric.hardware.control_plane import control_plane_tier
 from gpufabric.hardware.eks import EksVersion, eks_version
 from gpufabric.plan.access import access_problems
 from gpufabric.plan.aws.names import cluster_name_problems
-from gpufabric.plan.aws.regions import partition_of
+from gpufabric.plan.aws.regions import foreign_arn, partition_of
 from gpufabric.plan.kubeconfig import kubeconfig as by_command
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws.cluster import EksClusterWish
@@ -144,15 +144,12 @@ def _decided(spec: EksClusterWish, has_subnets: bool) -> Iterator[Problem]:
 
 def _admin_problems(spec: EksClusterWish) -> Iterator[Problem]:
     """A principal has one entry; one of another world (China, GovCloud) is unknown where the cluster is."""
-    world = partition_of(spec.region)
     for position, arn in enumerate(spec.admin_principals):
         path = f"admin_principals[{position}]"
         if arn in spec.admin_principals[:position]:
             yield Problem(path, f"{arn} is listed twice", "write it once")
-        if arn.split(":")[1] != world:
-            yield Problem(
-                path, f"{arn} is not of {world}, where {spec.region} is", f"write an ARN that begins with arn:{world}:"
-            )
+        if foreign := foreign_arn(arn, spec.region, path):
+            yield foreign
 
 
 def _key(principal: str) -> str:

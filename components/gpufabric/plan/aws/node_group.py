@@ -11,6 +11,7 @@ from gpufabric.plan.aws.lookup import with_window
 from gpufabric.plan.aws.model import EksNodeGroupPlan
 from gpufabric.plan.aws.names import group_name_problems
 from gpufabric.plan.aws.nics import node_interfaces
+from gpufabric.plan.aws.regions import foreign_arn, region_of
 from gpufabric.plan.aws.reservation import Reservation, reservation_problems
 from gpufabric.plan.cloud import FABRIC_EFA
 from gpufabric.plan.cloud_group import GPU_TAINT, HOLD_TAINT, disk_problems, node_labels
@@ -46,6 +47,8 @@ def plan_node_group(
         reason = f"AWS gives no public address to a machine with {len(interfaces)} network interfaces ({machine.name})"
         fix = "leave it out; nodes reach the internet through the NAT gateway"
         problems.append(Problem(f"{path}.public_ip", reason, fix, "AWS EC2 EFA documentation"))
+    if wish.node_role_arn and (foreign := foreign_arn(wish.node_role_arn, region_of(zone), f"{path}.node_role_arn")):
+        problems.append(foreign)
     try:
         asked = with_window(wish.capacity, found, f"{path}.capacity") if found else wish.capacity
         capacity = plan_capacity(asked, machine, wish.nodes, fabric=fabric, now=now, path=f"{path}.capacity")

@@ -21,6 +21,14 @@ PrincipalArn = Annotated[
         "arn:aws:iam::123456789012:role/ml-platform",
     ),
 ]
+RoleArn = Annotated[
+    str,
+    matching(
+        r"arn:aws(-[a-z]+)*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}",
+        "the ARN of an IAM role",
+        "arn:aws:iam::123456789012:role/gpu-nodes",
+    ),
+]
 # No dots, though S3 takes them: the certificate of a bucket's host name covers no name with one.
 BucketName = Annotated[
     str,

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from gpufabric.spec.aws.capacity import AwsCapacitySpec
-from gpufabric.spec.aws.ids import Zone
+from gpufabric.spec.aws.ids import RoleArn, Zone
 from gpufabric.spec.aws.tags import Tags
 from gpufabric.spec.base import WholeNumber, matching
 from gpufabric.spec.cloud import CloudNodeGroupSpec
@@ -32,6 +32,8 @@ class EksNodeGroupSpec(CloudNodeGroupSpec):
     """Let EKS replace or reboot nodes that its monitoring agent finds broken. Default: true."""
     imds_hop_limit: Annotated[WholeNumber, Field(ge=1, le=2)] = 1
     """How far instance metadata reaches, 1 to 2. Default: 1, the node itself; with 2 pods can take the node's credentials."""
+    node_role_arn: RoleArn | None = None
+    """ARN of the nodes' IAM role. Default: one is made, for a cluster whose CNI has its permissions by pod identity."""
 
 
 class EksGpuNodesSpec(EksNodeGroupSpec):
