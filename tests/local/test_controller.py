@@ -22,7 +22,7 @@ from gpufabric.validation.contract import (
 )
 from gpufabric.validation.controller_contract import METRICS_PORT
 from tests.local.conftest import NAME, LocalCluster, running_cluster
-from tests.local.gate_stack import NAMESPACE, GateStack, make_stack, send
+from tests.local.gate_stack import NAMESPACE, SLOW_LINK, GateStack, make_stack, send
 from tools.localcluster.lifecycle import existing
 from tools.localcluster.waits import wait_until
 
@@ -167,7 +167,7 @@ def test_nodes_that_rebooted_or_were_replaced_are_measured_before_they_are_opene
 
 @pytest.mark.soak
 def test_a_slow_node_is_not_opened_and_its_partner_stays_open(ctl: LocalCluster, stack: GateStack) -> None:
-    ctl.degrade("n2", "50mbit")
+    ctl.degrade("n2", SLOW_LINK)
     try:
         stack.api.merge_patch(path("nodes", "n2"), {"metadata": {"labels": {LABEL_VALIDATED: None}}})
         await_labels(stack, n0="pass", n1="pass", n2="fail")

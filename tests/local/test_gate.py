@@ -12,7 +12,7 @@ import pytest
 
 from gpufabric.validation.api import path
 from tests.local.conftest import LocalCluster
-from tests.local.gate_stack import FLOOR, NAMESPACE, STACK, GateStack, make_stack, send
+from tests.local.gate_stack import FLOOR, NAMESPACE, SLOW_LINK, STACK, GateStack, make_stack, send
 
 pytestmark = pytest.mark.local
 
@@ -83,15 +83,15 @@ def test_a_second_up_changes_nothing(stack: GateStack) -> None:
 @pytest.mark.parametrize("seed", ONE_SEED)
 def test_a_slow_link_fails_with_both_figures_and_a_repair_passes(cluster: LocalCluster, stack: GateStack, seed: int) -> None:
     throw = random.Random(seed)  # noqa: S311 - a seed, not a secret
-    stack.write(run=400 + seed)
-    cluster.degrade(throw.choice(["n0", "n1"]), throw.choice(["20mbit", "50mbit"]))
+    stack.write(run=400 + seed, max_size="1M")
+    cluster.degrade(throw.choice(["n0", "n1"]), throw.choice(["10mbit", SLOW_LINK]))
     try:
         failed = stack.up()
     finally:
         cluster.restore()
     assert failed.returncode != 0
-    wanted = r"wanted at least 0\.01 GB/s \(floor given in the spec\)"
-    said = re.search(rf"FAIL train: all_reduce busbw (0\.00\d+) GB/s at 4 MiB over n0, n1; {wanted}", failed.stdout)
+    wanted = r"wanted at least 0\.004 GB/s \(floor given in the spec\)"
+    said = re.search(rf"FAIL train: all_reduce busbw (0\.00\d+) GB/s at 1 MiB over n0, n1; {wanted}", failed.stdout)
     assert said, failed.stdout
     assert float(said[1]) < FLOOR
     assert "Next: " in failed.stdout

@@ -9,29 +9,27 @@ import pytest
 
 from gpufabric.validation.api import path
 from tests.local.conftest import LocalCluster
-from tests.local.gate_stack import NAMESPACE, STACK, GateStack, make_stack
+from tests.local.gate_stack import FLOOR, NAMESPACE, SLOW_LINK, STACK, GateStack, make_stack
 
 pytestmark = pytest.mark.local
 
 WORKERS = ("n0", "n1", "n2", "n3")
-# Of 1 Gbit/s healthy pairs keep 0.0054 GB/s and more on a machine that does much else; 20 Mbit/s cannot give 0.0025.
-SLOW, FLOOR = "20mbit", 0.004
 
 
 @pytest.fixture(scope="module")
 def stack(four: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> GateStack:
     """A stack that validates all four; no ``up`` has run yet."""
     made = make_stack(four, tmp_path_factory.mktemp("localise"))
-    made.write(nodes=len(WORKERS), floor_gbytes_per_s=FLOOR)
+    made.write(nodes=len(WORKERS))
     made.engine.select(STACK)
     return made
 
 
 def failed_up(four: LocalCluster, stack: GateStack, slow: tuple[str, ...], run: int) -> tuple[str, dict[str, Any]]:
     """An ``up`` while some links are slow: its log, and the verdict."""
-    stack.write(nodes=len(WORKERS), max_size="1M", floor_gbytes_per_s=FLOOR, run=run)
+    stack.write(nodes=len(WORKERS), max_size="1M", run=run)
     for node in slow:
-        four.degrade(node, SLOW)
+        four.degrade(node, SLOW_LINK)
     try:
         done = stack.up()
     finally:
