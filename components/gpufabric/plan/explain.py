@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gpufabric.plan.model import GroupPlan, GroupsPlan, StackPlan
 from gpufabric.plan.queue import QueuePlan
-from gpufabric.validation.contract import HOLD_TAINT
+from gpufabric.validation.contract import HOLD_TAINT, LABEL_VALIDATED
 from gpufabric.validation.health_wish import FATAL, Health
 
 
@@ -74,14 +74,9 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
         )
     if expected.transport_regex:
         yield Line("transport", f"a line matching /{expected.transport_regex}/", "a fallback can pass a low floor")
-    yield Line(
-        "admission",
-        "jobs run only on nodes labelled gpufabric.dev/validated=pass",
-        "the gate alone writes that label",
-    )
+    yield from _admission(group)
     if group.queue:
         yield from _queue(group.queue)
-    yield _hold(gate.gate.hold)
     yield Line(
         "busy nodes",
         "left as they are (outcome deferred); only a raise of validation.run drains them",
@@ -129,14 +124,20 @@ def _queue(queue: QueuePlan) -> Iterator[Line]:
     )
 
 
-def _hold(hold: str) -> Line:
-    if hold == "taint":
-        return Line(
-            "hold",
-            f"closed nodes are tainted {HOLD_TAINT['key']}:{HOLD_TAINT['effect']}",
-            "pods without the profile stay off them too; DaemonSets that they need must tolerate it",
-        )
-    return Line("hold", "closed nodes are not tainted", "only pods with the profile's admission stay off them")
+def _admission(group: GroupPlan) -> Iterator[Line]:
+    """Who runs where, and what keeps others off."""
+    if not group.profile.admission.validated:
+        why = "nodes that come with a job cannot have been validated before it"
+        yield Line("admission", "jobs run on any node of the group, and look at it before they start", why)
+        return
+    only = f"jobs run only on nodes labelled {LABEL_VALIDATED}={group.profile.admission.validated}"
+    yield Line("admission", only, "the gate alone writes that label")
+    if group.gate.gate.hold == "taint":
+        tainted = f"closed nodes are tainted {HOLD_TAINT['key']}:{HOLD_TAINT['effect']}"
+        why = "pods without the profile stay off them too; DaemonSets that they need must tolerate it"
+        yield Line("hold", tainted, why)
+    else:
+        yield Line("hold", "closed nodes are not tainted", "only pods with the profile's admission stay off them")
 
 
 def _promise(backend: str) -> str:

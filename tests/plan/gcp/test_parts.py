@@ -181,6 +181,8 @@ def test_what_is_made_is_explained() -> None:
     assert group["interfaces"][0] == "9 beside the node's own, 8 of them for GPUs"
     assert group["local disks"][0] == "32, striped, for containers and scratch"
     assert group["updates"][0] == "without extra nodes"
+    assert group["admission"][0] == "jobs run only on nodes labelled gpufabric.dev/validated=pass"
+    assert group["hold"][0] == "closed nodes are tainted gpufabric.dev/hold:NoSchedule"
     assert group["taints"] == (
         "nvidia.com/gpu=present, gpufabric.dev/hold=",
         "nothing lands on a node that was not validated",
@@ -208,7 +210,8 @@ def test_nodes_that_come_with_a_job_are_explained() -> None:
     assert group["capacity"] == ("flex start", "nodes come when a job asks for them: the gate's outcome is pending")
     assert group["interfaces"][0] == "8 for GPUs, by DRANET"
     assert group["taints"] == ("nvidia.com/gpu=present", "jobs look at their nodes themselves: none is there before")
-    assert not {"updates", "reservation"} & group.keys()
+    assert group["admission"][0] == "jobs run on any node of the group, and look at it before they start"
+    assert not {"updates", "reservation", "hold"} & group.keys()
 
 
 def test_one_node_is_warned_of() -> None:
