@@ -37,7 +37,19 @@ MAY_IMPORT = {
     "validation": set(),
     "report": {"validation.contract"},
     "policy": {"", "hardware", "plan", "validation.contract"},
-    "cli": {"", "spec", "plan", "preflight", "report", "validation.contract", "validation.gate_json", "validation.judge"},
+    "review": {"policy", "report"},
+    "cli": {
+        "",
+        "spec",
+        "plan",
+        "policy",
+        "preflight",
+        "report",
+        "review",
+        "validation.contract",
+        "validation.gate_json",
+        "validation.judge",
+    },
 }
 THIRD_PARTY = {
     "hardware": set(),
@@ -50,7 +62,8 @@ THIRD_PARTY = {
     "validation": {"mpi4py"},
     "report": set(),
     "policy": {"pulumi", "grpc", "google"},
-    "cli": {"typer", "rich"},
+    "review": set(),
+    "cli": {"pulumi", "typer", "rich"},
 }
 
 

@@ -22,6 +22,7 @@ LADDER: dict[str, list[str]] = {
         "tests/preflight",
         "tests/report",
         "tests/policy/test_rules.py",
+        "tests/review",
         "tests/cli",
         "tests/tools",
     ],

@@ -1,13 +1,18 @@
 """The pack on the real engine: what it says of programs that are wrong, in which words, and that the preview then fails."""
 
+import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gpufabric.hardware.prices import find_price
 from gpufabric.policy import RULES
 from tests.engine.stack import EngineStack, made_stack
 from tools.folders import REPOSITORY
@@ -54,3 +59,58 @@ def test_each_mistake_is_found_in_these_words_and_the_preview_fails(tmp_path: Pa
     found = {rule for level, rule, _, _ in findings(done.stdout) if level == "mandatory"}
     seen_elsewhere = {"capacity-block-protected", "checkpoint-can-rename", "budget", "health-agent-present"}  # in the fixtures
     assert found | seen_elsewhere == {each.name for each in RULES if each.prod == "mandatory"}
+
+
+def cents(usd: float) -> Any:
+    """Each group's price is rounded before they are added."""
+    return pytest.approx(usd, abs=0.03)
+
+
+def test_a_review_of_a_pull_request_says_what_is_lost_drained_and_paid(tmp_path: Path) -> None:
+    """The command itself, over the local backend: what a change of `reviewed` would do to what is there."""
+    with stack(HERE / "reviewed", tmp_path, "aws") as reviewed:
+        reviewed.write({"aws:region": "us-east-2", "reviewed:step": 1})
+        assert reviewed.succeed("up") == {"created": 15}
+        reviewed.write({"aws:region": "us-east-2", "reviewed:step": 2})
+        calls = [reviewed.cloud.calls(each) for each in ("create", "update", "delete")]
+        report = tmp_path / "report.json"
+        command = [str(Path(sys.prefix, "bin", "gpufabric")), "review", "--stack", reviewed.name, "--format", "json"]
+        done = subprocess.run(
+            [*command, "--cwd", str(reviewed.engine.project), "-o", str(report)],
+            env=reviewed.engine.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert [reviewed.cloud.calls(each) for each in ("create", "update", "delete")] == calls, "a review changes nothing"
+    assert done.returncode == 1, done.stderr
+    assert (done.stdout, "Policies:" in done.stderr) == ("", True)
+    found = json.loads(report.read_text("utf-8"))
+    assert found["failed"] == ""
+    assert found["counts"] == {"replaced": 2, "deleted": 2, "updated": 4, "created": 2}
+    lost = {(each["op"], each["precious"], each["name"], *each["because"]) for each in found["changes"] if each["precious"]}
+    assert lost == {
+        ("replaced", "GPU nodes", "renamed", "nodeGroupName"),
+        ("replaced", "bucket", "weights", "bucket"),
+        ("deleted", "GPU nodes", "removed"),
+        ("updated", "GPU nodes", "rolled", "launchTemplate"),
+        ("updated", "GPU nodes", "shrunk", "scalingConfig"),
+        ("updated", "file system", "data", "dataCompressionType", "perUnitStorageThroughput"),
+        ("created", "GPU nodes", "added"),
+    }
+    assert {(each["group"], each["nodes"]) for each in found["drains"]} == {
+        ("renamed", 2),
+        ("removed", 1),
+        ("rolled", 2),
+        ("shrunk", 2),
+    }
+    assert found["gpus"] == {"before": 8 * 8, "after": 7 * 8}
+    price = {name: find_price("aws", name, "us-east-2") for name in ("p5.48xlarge", "p5en.48xlarge", "p4d.24xlarge")}
+    usd = {name: row.on_demand_usd_per_hour or 0 for name, row in price.items() if row}
+    before = 5 * usd["p5.48xlarge"] + 3 * usd["p4d.24xlarge"]
+    after = 2 * usd["p5en.48xlarge"] + 2 * usd["p4d.24xlarge"] + 3 * usd["p5.48xlarge"]
+    assert found["usd_per_hour"] == {"before": cents(before), "after": cents(after), "no_price": []}
+    fabrics = {each["name"]: each["after"]["fabric"] for each in found["groups"] if each["after"]}
+    assert fabrics["rolled"] == "none: ordinary Ethernet; 16 x efa-v3 unused"
+    assert {each["rule"] for each in found["results"] if each["level"] == "mandatory"} >= {"fabric-tier-honest", "encrypted"}
+    assert found["not_checked"] == 1

@@ -1,5 +1,6 @@
 """Every rule over its fixtures, and over anything at all."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 
 from gpufabric.policy import RULES, Node, Rule, Stack
 from gpufabric.policy.judge import judged, notes, over
+from gpufabric.policy.presets import PRESETS, Preset, preset
 from gpufabric.policy.tree import UNKNOWN, Secret
 from tests.policy.cases import CASES, Program
 from tests.policy.seen import made
+from tools.folders import REPOSITORY
 
 every_rule = pytest.mark.parametrize("rule", RULES, ids=[each.name for each in RULES])
 
@@ -74,6 +77,15 @@ def test_what_could_not_be_checked_is_one_line_per_rule() -> None:
     why = "(instanceType is not known before the update)"
     expected = f"not checked: 5 resources: t0 {why}, t1 {why}, t2 {why} and 2 more"
     assert notes(over([rule], program, Stack(), {})) == {"nic-layout": expected}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_presets_lie_beside_the_pack(name: Preset) -> None:
+    """Written anew with GPUFABRIC_REGOLD=1."""
+    file = REPOSITORY / "policies" / f"{name}.json"
+    if "GPUFABRIC_REGOLD" in os.environ:
+        file.write_text(preset(name), encoding="utf-8")
+    assert file.read_text("utf-8") == preset(name)
 
 
 # --- anything at all

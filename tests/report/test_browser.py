@@ -1,36 +1,14 @@
-"""The page in a real browser: it is whole, its numbers are the verdict's, its script and style run, and nothing hostile does.
-
-Needs Debian's chromium. Nothing is installed here: without one this is skipped, and says so.
-"""
+"""The page in a real browser: it is whole, its numbers are the verdict's, its script runs, and nothing hostile does."""
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
 
-import pytest
-
 from gpufabric.report import page, read_verdicts
-from tests.report.dom import Element, parse
+from tests.report.browser import opened, with_browser
+from tests.report.dom import parse
 from tests.report.verdicts import FAIL, PASS, changed
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium", path="/usr/bin")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None,
-    reason="NO BROWSER: the report page was not opened in one; install one: python3 -m tools.toolchain ensure browser",
-)
-QUIET = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
-
-
-def opened(file: Path, profile: Path) -> Element:
-    """The document as it stands after the page's script has run."""
-    command = [str(CHROMIUM), *QUIET, f"--user-data-dir={profile}", "--dump-dom", file.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return parse(done.stdout)
+pytestmark = with_browser
 
 
 def test_a_browser_shows_the_numbers_of_the_verdicts_and_runs_nothing_else(tmp_path: Path) -> None:

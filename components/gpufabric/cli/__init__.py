@@ -1,4 +1,4 @@
-"""The command line: ``gpufabric check``, ``explain``, ``preflight``, ``nccl parse``, ``report``, ``validate``."""
+"""The command line: ``gpufabric check``, ``explain``, ``preflight``, ``nccl parse``, ``report``, ``review``, ``validate``."""
 
 from gpufabric.cli.app import main
 

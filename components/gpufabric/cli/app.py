@@ -11,6 +11,7 @@ from rich.table import Table
 from gpufabric import __version__
 from gpufabric.cli.console import err, out, read_plan, tell
 from gpufabric.cli.report import report
+from gpufabric.cli.review import review
 from gpufabric.cli.validate import validate
 from gpufabric.plan import explain
 from gpufabric.spec import CONFIG_KEY, SpecError
@@ -21,6 +22,7 @@ app = typer.Typer(
 nccl = typer.Typer(no_args_is_help=True, help="Work with the output of nccl-tests.")
 app.add_typer(nccl, name="nccl")
 app.command("report")(report)
+app.command("review")(review)
 app.command("validate")(validate)
 
 Files = Annotated[list[Path], typer.Argument(help="Stack files: Pulumi.<stack>.yaml", show_default=False)]

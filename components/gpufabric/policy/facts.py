@@ -38,7 +38,7 @@ def _group(group: GpuGroup, stack: Stack) -> dict[str, Any]:
         "zones": _zones(group, stack),
         "fabric": _fabric(group),
         "usd_per_hour": cost.usd_per_hour,
-        "cost": cost.parts[0],
+        "cost": cost.parts[0].partition(": ")[2],
     }
 
 

@@ -1,40 +1,19 @@
 """The page: what was decided, why, and every number behind it; for one group or for all of a stack."""
 
-from base64 import b64encode
 from collections.abc import Sequence
-from hashlib import sha256
-from importlib.resources import files
 
 from gpufabric.report import sections
-from gpufabric.report.markup import Html, element, tag
+from gpufabric.report.document import document
+from gpufabric.report.markup import Html, tag
 from gpufabric.report.verdict import Verdict
 from gpufabric.report.words import bandwidth
-
-# Marks the page as whole, with the count of numbers in it: a program that looks at the page waits for that.
-_SCRIPT = (
-    "const root=document.documentElement;"
-    "root.dataset.numbers=document.querySelectorAll('data').length;"
-    "root.dataset.ready='yes';"
-)
 
 
 def page(verdicts: Sequence[Verdict], *, version: str = "", note: str = "") -> str:
     """One HTML document. ``note``: a line about where the verdicts come from."""
-    style = files(__package__).joinpath("style.css").read_text(encoding="utf-8")
-    # Nothing is loaded and nothing runs but the one style and the one script, whatever a value might try.
-    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(_SCRIPT)}; base-uri 'none'; form-action 'none'"
     heading = _title(verdicts)
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", heading),
-        element("style", style),
-    )
-    body = tag(
-        "body",
+    return document(
+        heading,
         tag(
             "header",
             tag("p", "gpufabric validation", class_="brand"),
@@ -52,13 +31,7 @@ def page(verdicts: Sequence[Verdict], *, version: str = "", note: str = "") -> s
             ),
             tag("p", f"gpufabric {version}") if version else None,
         ),
-        element("script", _SCRIPT),
     )
-    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
-
-
-def _hash(source: str) -> str:
-    return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"
 
 
 def _title(verdicts: Sequence[Verdict]) -> str:
