@@ -18,6 +18,9 @@ BUCKET, HELM = "aws:s3/bucket:Bucket", "kubernetes:helm.sh/v3:Release"
 POOL = "gcp:container/nodePool:NodePool"
 JOB, POD = "kubernetes:batch/v1:Job", "kubernetes:core/v1:Pod"
 
+GKE, GCP_LUSTRE = "gcp:container/cluster:Cluster", "gcp:lustre/instance:Instance"
+NETWORK, FIREWALL = "gcp:compute/network:Network", "gcp:compute/firewall:Firewall"
+
 Program = list[Resource]
 Links = Mapping[str, tuple[str, ...]]
 
@@ -100,6 +103,26 @@ def open_to_itself(name: str = "sg") -> Program:
         made(INGRESS, "in", links=both, ipProtocol="-1"),
         made(EGRESS, "out", links=both, ipProtocol="-1"),
     ]
+
+
+def pool(
+    name: str = "pool",
+    *,
+    networks: int | list[Any] = 0,
+    links: Links | None = None,
+    node: dict[str, Any] | None = None,
+    **props: Any,
+) -> Resource:
+    """A pool of two A3 Mega with so many additional networks."""
+    config = {"machineType": "a3-megagpu-8g", **(node or {})}
+    listed = (
+        [{"network": f"n{each}", "subnetwork": f"s{each}"} for each in range(networks)]
+        if isinstance(networks, int)
+        else networks
+    )
+    more = {"networkConfig": {"additionalNodeNetworkConfigs": listed}} if listed else {}
+    given = {"location": "us-east4", "nodeLocations": ["us-east4-a"], "nodeCount": 2, "nodeConfig": config, **more}
+    return made(POOL, name, links=links, **{**given, **props})
 
 
 IN_GROUP = {"networkInterfaces": ("sg",)}
@@ -190,6 +213,7 @@ CASES: dict[str, Cases] = {
                 [template(networkInterfaces=None), group()],
                 "2 x p4d.24xlarge without their fabric: 4 devices of efa-v1 are left unused",
             ),
+            ([pool()], "2 x a3-megagpu-8g without their fabric: 8 devices of gpudirect-tcpxo are left unused"),
         ],
         unread=[
             ([group(links={"launchTemplate": ()})], "its launch template is not part of this program"),
@@ -297,7 +321,13 @@ CASES: dict[str, Cases] = {
     ),
     "reserved-no-surge": Cases(
         passes=[fabric(), [template(**RESERVED), group(updateConfig={"updateStrategy": "MINIMAL"})]],
-        fails=[([template(**RESERVED), group()], "updateStrategy is DEFAULT, which starts new nodes first")],
+        fails=[
+            ([template(**RESERVED), group()], "updateStrategy is DEFAULT, which starts new nodes first"),
+            (
+                [pool(node={"reservationAffinity": {"consumeReservationType": "SPECIFIC_RESERVATION", "values": ["r"]}})],
+                "maxSurge is 1; reserved capacity has no node to spare",
+            ),
+        ],
     ),
     "launch-template-exclusive": Cases(
         passes=[fabric(), [template(imageId="ami-1"), group()]],
@@ -370,6 +400,10 @@ CASES: dict[str, Cases] = {
             ),
             ([made(CLUSTER)], "no Kubernetes version: AWS takes its newest"),
             ([made(CLUSTER, version="1.29")], "Kubernetes 1.29; standard support begins at 1.33"),
+            (
+                [pool(links={"cluster": ("c",)}, management={"autoUpgrade": True}), made(GKE, "c")],
+                "autoUpgrade, and the cluster has no maintenance exclusion: GKE drains the nodes when it likes",
+            ),
             ([made(HELM, chart="kueue")], "chart kueue without a version"),
             ([pods(container={"image": "registry.example:5000/train"})], "image registry.example:5000/train has no tag"),
             ([pods(container={"image": "train:latest"})], "image train:latest has the tag latest"),
@@ -379,6 +413,134 @@ CASES: dict[str, Cases] = {
             (
                 [pods(container={"image": UNKNOWN})],
                 "spec.template.spec.containers[0].image is not known before the update",
+            ),
+        ],
+    ),
+    "gke-fabric-networks": Cases(
+        passes=[
+            [pool(networks=8)],
+            [pool(networks=5, node={"machineType": "a3-highgpu-8g"})],
+            [pool()],
+            [pool(networkConfig={"acceleratorNetworkProfile": "auto"})],
+        ],
+        fails=[
+            ([pool(networks=9)], "9 additional networks; a3-megagpu-8g needs 8"),
+            (
+                [pool(networks=3, node={"machineType": "a3-highgpu-8g"})],
+                "3 additional networks; a3-highgpu-8g needs at least 4",
+            ),
+            ([pool(networks=8, node={"machineType": "a3-ultragpu-8g"})], "8 additional networks; a3-ultragpu-8g needs 9"),
+            (
+                [pool(networks=[{"network": "n", "subnetwork": f"s{each}"} for each in range(8)])],
+                "a3-megagpu-8g needs a VPC for each card",
+            ),
+            (
+                [pool(networkConfig={"acceleratorNetworkProfile": "auto", "additionalNodeNetworkConfigs": [{"network": "n"}]})],
+                "additional networks beside acceleratorNetworkProfile, with which GKE makes them itself",
+            ),
+        ],
+        unread=[
+            (
+                [pool(networks=[{"network": UNKNOWN, "subnetwork": f"s{each}"} for each in range(8)])],
+                "networkConfig.additionalNodeNetworkConfigs[0].network is not known before the update",
+            )
+        ],
+    ),
+    "gke-multi-networking": Cases(
+        passes=[
+            [
+                pool(networks=8, links={"cluster": ("c",)}),
+                made(GKE, "c", enableMultiNetworking=True, datapathProvider="ADVANCED_DATAPATH"),
+            ],
+            [pool(links={"cluster": ("c",)}), made(GKE, "c")],
+        ],
+        fails=[
+            (
+                [pool(networks=8, links={"cluster": ("c",)}), made(GKE, "c")],
+                "additional networks, and enableMultiNetworking of the cluster c is not true",
+            ),
+            (
+                [made(GKE, "c", enableMultiNetworking=True, networkPolicy={"enabled": True})],
+                "enableMultiNetworking with datapathProvider (not given)\nenableMultiNetworking with networkPolicy (Calico)",
+            ),
+        ],
+    ),
+    "gke-capacity": Cases(
+        passes=[
+            [pool()],
+            [
+                pool(
+                    nodeCount=None,
+                    node={"flexStart": True, "reservationAffinity": {"consumeReservationType": "NO_RESERVATION"}},
+                    management={"autoRepair": False},
+                )
+            ],
+        ],
+        fails=[
+            (
+                [pool(node={"spot": True, "reservationAffinity": {"consumeReservationType": "SPECIFIC_RESERVATION"}})],
+                "spot beside a reservation",
+            ),
+            (
+                [pool(node={"flexStart": True}, management={"autoRepair": True})],
+                (
+                    "flex-start without reservationAffinity NO_RESERVATION\nflex-start with autoRepair\n"
+                    "flex-start with a fixed nodeCount"
+                ),
+            ),
+            (
+                [
+                    pool(
+                        nodeCount=0,
+                        node={"reservationAffinity": {"consumeReservationType": "NO_RESERVATION"}},
+                        queuedProvisioning={"enabled": True},
+                        placementPolicy={"type": "COMPACT"},
+                        management={"autoUpgrade": True},
+                    )
+                ],
+                "queued provisioning with autoUpgrade\nqueued provisioning with a COMPACT placement",
+            ),
+            (
+                [pool(placementPolicy={"type": "COMPACT"}, nodeLocations=["us-east4-a", "us-east4-b"])],
+                "a COMPACT placement over several zones",
+            ),
+        ],
+    ),
+    "gke-disks": Cases(
+        passes=[[pool(node={"diskType": "pd-ssd", "ephemeralStorageLocalSsdConfig": {"localSsdCount": 16}})], [pool()]],
+        fails=[
+            (
+                [pool(node={"machineType": "a4-highgpu-8g", "diskType": "pd-ssd"})],
+                "a4-highgpu-8g does not boot from pd-ssd; it does from hyperdisk-balanced",
+            ),
+            (
+                [pool(node={"ephemeralStorageLocalSsdConfig": {"localSsdCount": 8}})],
+                "ephemeralStorageLocalSsdConfig: 8 local SSDs; a3-megagpu-8g comes with 16",
+            ),
+        ],
+    ),
+    "rdma-network": Cases(
+        passes=[
+            [
+                made(NETWORK, "rdma", networkProfile="us-east4-a-vpc-roce", mtu=8896, autoCreateSubnetworks=False),
+                pool(networks=9, links={"networkConfig": ("rdma",)}, node={"machineType": "a3-ultragpu-8g"}),
+            ],
+            [made(FIREWALL, "f", links={"network": ("plain",)}), made(NETWORK, "plain")],
+        ],
+        fails=[
+            (
+                [
+                    made(NETWORK, "rdma", networkProfile="us-east4-b-vpc-roce", mtu=1460),
+                    pool(networks=9, links={"networkConfig": ("rdma",)}, node={"machineType": "a3-ultragpu-8g"}),
+                ],
+                "network profile us-east4-b-vpc-roce; the nodes of pool are in us-east4-a\nmtu 1460; a3-ultragpu-8g wants 8896",
+            ),
+            (
+                [
+                    made(FIREWALL, "f", links={"network": ("rdma",)}),
+                    made(NETWORK, "rdma", networkProfile="us-east4-a-vpc-roce", autoCreateSubnetworks=True),
+                ],
+                "a firewall rule on rdma, whose network profile takes none\na network profile with autoCreateSubnetworks",
             ),
         ],
     ),
@@ -555,6 +717,10 @@ CASES: dict[str, Cases] = {
                 [made(LUSTRE, deploymentType="PERSISTENT_2", perUnitStorageThroughput=200, storageCapacity=1200)],
                 "perUnitStorageThroughput 200; sold are 125, 250, 500, 1000",
             ),
+            (
+                [made(GCP_LUSTRE, perUnitStorageThroughput="1000", capacityGib="10000")],
+                "10000 GiB at 1000 MB/s per TiB; the nearest that can be bought: 9000 or 18000",
+            ),
         ],
         unread=[
             (
@@ -665,12 +831,27 @@ CASES: dict[str, Cases] = {
         ],
     ),
     "no-public-ip": Cases(
-        passes=[[template()]],
+        passes=[
+            [template()],
+            [made(GKE, privateClusterConfig={"enablePrivateNodes": True})],
+            [made("gcp:compute/instance:Instance", networkInterfaces=[{"accessConfigs": [{"natIp": "1.2.3.4"}]}])],
+        ],
         fails=[
             (
                 [template(networkInterfaces=[nic(0, 0, "interface", associatePublicIpAddress="true")])],
                 "networkInterfaces[0].associatePublicIpAddress is true",
-            )
+            ),
+            ([made(GKE)], "privateClusterConfig.enablePrivateNodes is not true"),
+            (
+                [
+                    made(
+                        "gcp:compute/instance:Instance",
+                        guestAccelerators=[{"type": "nvidia-l4", "count": 1}],
+                        networkInterfaces=[{"accessConfigs": [{"natIp": "1.2.3.4"}]}],
+                    )
+                ],
+                "networkInterfaces[0].accessConfigs is given",
+            ),
         ],
     ),
     "instance-metadata": Cases(

@@ -14,6 +14,7 @@ import pytest
 
 from gpufabric.hardware.prices import find_price
 from gpufabric.policy import RULES
+from gpufabric.policy.rules import TOPICS
 from tests.engine.stack import EngineStack, made_stack
 from tools.folders import REPOSITORY
 
@@ -46,19 +47,36 @@ def stack(program: Path, folder: Path, *providers: str) -> Iterator[EngineStack]
         yield made
 
 
-def test_each_mistake_is_found_in_these_words_and_the_preview_fails(tmp_path: Path) -> None:
-    """said.txt lists every mistake of the program; written anew with GPUFABRIC_REGOLD=1, to be read line by line."""
-    with stack(HERE / "bad", tmp_path, "aws", "kubernetes") as bad:
-        done = bad.run("preview", "--policy-pack", PACK)
-    text = "".join(f"{' | '.join(each)}\n" for each in findings(done.stdout))
-    golden = HERE / "said.txt"
+def same_as_said(name: str, log: str) -> None:
+    """The golden file lists every mistake of a program; written anew with GPUFABRIC_REGOLD=1, to be read line by line."""
+    text = "".join(f"{' | '.join(each)}\n" for each in findings(log))
+    golden = HERE / f"{name}.said.txt"
     if "GPUFABRIC_REGOLD" in os.environ:
         golden.write_text(text, encoding="utf-8")
-    assert text == golden.read_text("utf-8"), done.stdout
+    assert text == golden.read_text("utf-8"), log
+
+
+def mandatory(log: str) -> set[str]:
+    return {rule for level, rule, _, _ in findings(log) if level == "mandatory"}
+
+
+def test_each_mistake_on_aws_and_kubernetes_is_found_and_the_preview_fails(tmp_path: Path) -> None:
+    with stack(HERE / "bad", tmp_path, "aws", "kubernetes") as bad:
+        done = bad.run("preview", "--policy-pack", PACK)
+    same_as_said("bad", done.stdout)
     assert done.returncode != 0
-    found = {rule for level, rule, _, _ in findings(done.stdout) if level == "mandatory"}
-    seen_elsewhere = {"capacity-block-protected", "checkpoint-can-rename", "budget", "health-agent-present"}  # in the fixtures
-    assert found | seen_elsewhere == {each.name for each in RULES if each.prod == "mandatory"}
+    in_the_fixtures = {"capacity-block-protected", "checkpoint-can-rename", "budget", "health-agent-present"}
+    of_google = {each.name for each in TOPICS["Google Kubernetes Engine"]}
+    assert mandatory(done.stdout) | in_the_fixtures == {each.name for each in RULES if each.prod == "mandatory"} - of_google
+
+
+def test_each_mistake_on_google_cloud_is_found_and_the_preview_fails(tmp_path: Path) -> None:
+    with stack(HERE / "bad_gcp", tmp_path, "gcp") as bad:
+        bad.write({"gcp:project": "acme", "gcp:region": "us-east4"})
+        done = bad.run("preview", "--policy-pack", PACK)
+    same_as_said("bad_gcp", done.stdout)
+    assert done.returncode != 0
+    assert mandatory(done.stdout) >= {each.name for each in TOPICS["Google Kubernetes Engine"]}
 
 
 def cents(usd: float) -> Any:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from gpufabric.policy.model import Rule
-from gpufabric.policy.rules import access, cluster, cost, nics, nodes, placement, storage, versions
+from gpufabric.policy.rules import access, cluster, cost, google, nics, nodes, placement, storage, versions
 
 TOPICS: Final[dict[str, tuple[Rule, ...]]] = {
     "Fabric": (
@@ -26,6 +26,13 @@ TOPICS: Final[dict[str, tuple[Rule, ...]]] = {
         nodes.one_driver_source,
         nodes.gpu_taint_and_label,
         versions.pinned_versions,
+    ),
+    "Google Kubernetes Engine": (
+        google.gke_fabric_networks,
+        google.gke_multi_networking,
+        google.rdma_network,
+        google.gke_capacity,
+        google.gke_disks,
     ),
     "Cluster": (cluster.nccl_gate_present, cluster.health_agent_present, cluster.metrics_present),
     "Storage": (

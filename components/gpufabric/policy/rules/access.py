@@ -10,25 +10,37 @@ from gpufabric.policy.model import Resource, Setting, Settings, Stack, rule
 from gpufabric.policy.tree import Node, NotCheckedError, Secret
 from gpufabric.policy.workloads import KUBERNETES, namespace_of, pods_of
 
+EKS_CLUSTER: Final = "aws:eks/cluster:Cluster"
+GKE_CLUSTER: Final = "gcp:container/cluster:Cluster"
+INSTANCE: Final = "gcp:compute/instance:Instance"
+
 
 @rule(
     "no-public-ip",
-    kinds=(TEMPLATE,),
+    kinds=(TEMPLATE, GKE_CLUSTER, INSTANCE),
     severity="high",
     why="A public address is refused beside a second network interface (SkyPilot issue 8391 fell back to one EFA device), and "
     "lets the world knock at a node with credentials.",
-    fix="Leave `associatePublicIpAddress` out and put the nodes into private subnets.",
+    fix="AWS: leave `associatePublicIpAddress` out and use private subnets. Google: `enablePrivateNodes`, no `accessConfigs`.",
     tags=("AVD-AWS-0164",),
 )
 def no_public_ip(template: Resource, stack: Stack, settings: Settings) -> Iterator[str]:
     """Nodes have no public address."""
+    if template.kind == GKE_CLUSTER:
+        private = template.props.at("privateClusterConfig.enablePrivateNodes").flag()
+        if not private and not template.props.at("networkConfig.defaultEnablePrivateNodes").flag():
+            yield "privateClusterConfig.enablePrivateNodes is not true"
+        return
+    if template.kind == INSTANCE and not template.props["guestAccelerators"].present:
+        return
+    for each in template.props["networkInterfaces"].items():
+        if template.kind == INSTANCE and each["accessConfigs"].present:
+            yield f"{each.path}.accessConfigs is given"
     for each in template.props["networkInterfaces"].items():
         if each["associatePublicIpAddress"].flag():
             yield f"{each.path}.associatePublicIpAddress is true"
 
 
-EKS_CLUSTER: Final = "aws:eks/cluster:Cluster"
-GKE_CLUSTER: Final = "gcp:container/cluster:Cluster"
 WORLD: Final = frozenset({"0.0.0.0/0", "::/0"})
 _CLOSED_PORTS: Final = (22, 443, 6443, 988, 2049)
 """ssh, the Kubernetes API twice, Lustre, NFS."""

@@ -1,15 +1,18 @@
 """Checkpoints that last, caches that fit, file systems that are near and fast enough."""
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeVar
 
 from gpufabric.hardware.lustre import lustre_throughputs
+from gpufabric.hardware.managed_lustre import managed_lustre_tiers
 from gpufabric.policy.groups import gpu_groups
 from gpufabric.policy.model import Resource, Setting, Settings, Stack, rule
 from gpufabric.policy.rules.placement import zones_of
 from gpufabric.policy.tree import Node, NotCheckedError
 from gpufabric.policy.workloads import GPU, KUBERNETES, Pods, pods_of
+
+R = TypeVar("R")
 
 FSX: Final = "aws:fsx/lustreFileSystem:LustreFileSystem"
 EFS: Final = "aws:efs/fileSystem:FileSystem"
@@ -277,7 +280,7 @@ def fs_throughput_per_gpu(resource: Resource, stack: Stack, settings: Settings) 
 
 @rule(
     "filesystem-size",
-    kinds=(FSX,),
+    kinds=(FSX, GOOGLE_LUSTRE),
     severity="high",
     dev="mandatory",
     why="FSx for Lustre sells only certain sizes, and with EFA only multiples of larger ones; a preview shows no error, "
@@ -286,6 +289,10 @@ def fs_throughput_per_gpu(resource: Resource, stack: Stack, settings: Settings) 
 )
 def filesystem_size(resource: Resource, stack: Stack, settings: Settings) -> Iterator[str]:
     """A Lustre file system has a size that can be bought; with EFA it has what EFA needs."""
+    if resource.kind == GOOGLE_LUSTRE:
+        rate, size = resource.props["perUnitStorageThroughput"].whole(), resource.props["capacityGib"].whole()
+        yield from _size(rate, size, managed_lustre_tiers(), lambda row: row.nearest_sizes_gib(size))
+        return
     props = resource.props
     efa = props["efaEnabled"].flag()
     if efa and props["deploymentType"].text() != "PERSISTENT_2":
@@ -295,12 +302,18 @@ def filesystem_size(resource: Resource, stack: Stack, settings: Settings) -> Ite
     if props["deploymentType"].text() != "PERSISTENT_2" or props["storageType"].text() not in ("", "SSD"):
         return
     rate, size = props["perUnitStorageThroughput"].whole(), props["storageCapacity"].whole()
-    row = lustre_throughputs().get(rate)
+    with_efa = " with EFA" if efa else ""
+    yield from _size(rate, size, lustre_throughputs(), lambda row: row.nearest_sizes_gib(size, efa=efa), with_efa)
+
+
+def _size(rate: int, size: int, rows: Mapping[int, R], nearest: Callable[[R], tuple[int, ...]], how: str = "") -> Iterator[str]:
+    """``rows`` by MB/s per TiB."""
+    row = rows.get(rate)
     if row is None:
-        yield f"perUnitStorageThroughput {rate}; sold are {', '.join(str(each) for each in sorted(lustre_throughputs()))}"
-    elif size and row.nearest_sizes_gib(size, efa=efa) != (size,):
-        nearest = " or ".join(str(each) for each in row.nearest_sizes_gib(size, efa=efa))
-        yield f"{size} GiB at {rate} MB/s per TiB{' with EFA' if efa else ''}; the nearest that can be bought: {nearest}"
+        yield f"perUnitStorageThroughput {rate}; sold are {', '.join(str(each) for each in sorted(rows))}"
+    elif size and nearest(row) != (size,):
+        found = " or ".join(str(each) for each in nearest(row))
+        yield f"{size} GiB at {rate} MB/s per TiB{how}; the nearest that can be bought: {found}"
 
 
 _LASTING: Final = ("persistentVolumeClaim", "csi", "nfs", "hostPath", "ephemeral")

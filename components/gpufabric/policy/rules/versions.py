@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from gpufabric.hardware import eks_versions
-from gpufabric.policy.groups import EKS_GROUP, gpu_group
+from gpufabric.policy.groups import EKS_GROUP, GKE_POOL, gpu_group
 from gpufabric.policy.model import Resource, Setting, Settings, Stack, rule
-from gpufabric.policy.rules.access import EKS_CLUSTER
+from gpufabric.policy.rules.access import EKS_CLUSTER, GKE_CLUSTER
 from gpufabric.policy.rules.nodes import HELM
 from gpufabric.policy.tree import NotCheckedError
 from gpufabric.policy.workloads import KUBERNETES, pods_of
@@ -16,7 +16,7 @@ MOVING: Final = frozenset({"$Latest", "$Default"})
 
 @rule(
     "pinned-versions",
-    kinds=(EKS_GROUP, EKS_CLUSTER, KUBERNETES),
+    kinds=(EKS_GROUP, EKS_CLUSTER, GKE_POOL, KUBERNETES),
     severity="high",
     needs_stack=True,
     why="A moving version changes nodes or libraries under a validated cluster: an unplanned drain, or another NCCL than "
@@ -37,6 +37,8 @@ def pinned_versions(resource: Resource, stack: Stack, settings: Settings) -> Ite
         yield from _kubernetes(resource.props["version"].text())
     elif resource.kind == EKS_GROUP:
         yield from _node_image(resource, stack)
+    elif resource.kind == GKE_POOL:
+        yield from _upgrades(resource, stack)
     elif resource.kind in HELM:
         if not resource.props["version"].present and not resource.props["chart"].text().startswith((".", "/")):
             yield f"chart {resource.props['chart'].text()} without a version"
@@ -76,6 +78,17 @@ def _node_image(resource: Resource, stack: Stack) -> Iterator[str]:
         yield "neither releaseVersion nor an image of its own: a repaired node may boot another image"
     if not template["version"].unknown and template["version"].text() in MOVING:
         yield f"launch template version {template['version'].text()}"
+
+
+def _upgrades(pool: Resource, stack: Stack) -> Iterator[str]:
+    """GKE moves nodes to new versions by itself, unless the cluster's maintenance policy keeps it from that."""
+    if gpu_group(pool, stack) is None or not pool.props.at("management.autoUpgrade").flag():
+        return
+    clusters = stack.linked(pool, "cluster", GKE_CLUSTER)
+    if not clusters:
+        raise NotCheckedError("its cluster's maintenance policy is not part of this program")
+    if not clusters[0].props.at("maintenancePolicy.maintenanceExclusions").present:
+        yield "autoUpgrade, and the cluster has no maintenance exclusion: GKE drains the nodes when it likes"
 
 
 def _image(image: str, local: list[str]) -> Iterator[str]:
