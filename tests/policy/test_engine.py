@@ -73,8 +73,12 @@ def test_each_mistake_on_aws_and_kubernetes_is_found_and_the_preview_fails(tmp_p
 def test_each_mistake_on_google_cloud_is_found_and_the_preview_fails(tmp_path: Path) -> None:
     with stack(HERE / "bad_gcp", tmp_path, "gcp") as bad:
         bad.write({"gcp:project": "acme", "gcp:region": "us-east4"})
-        done = bad.run("preview", "--policy-pack", PACK)
+        config = tmp_path / "config.json"
+        config.write_text(json.dumps({"budget": {"most_gpus": 16}, "metrics-present": "disabled"}), encoding="utf-8")
+        done = bad.run("preview", "--policy-pack", PACK, "--policy-pack-config", str(config))
     same_as_said("bad_gcp", done.stdout)
+    assert "mandatory | budget | gpufabric-bad-gcp | 32 GPUs; at most 16" in (HERE / "bad_gcp.said.txt").read_text("utf-8")
+    assert "metrics-present" not in done.stdout
     assert done.returncode != 0
     assert mandatory(done.stdout) >= {each.name for each in TOPICS["Google Kubernetes Engine"]}
 
