@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpufabric.spec import SpecError, run_of, with_run
@@ -69,6 +69,7 @@ def test_the_samples(name: str) -> None:
 
 @pytest.mark.parametrize("block", [True, False, None])
 @pytest.mark.parametrize("spec", [H100, CPU], ids=["h100", "cpu"])
+@settings(deadline=None)
 @given(run=st.integers(1, 1_000_000), were=st.none() | st.integers(1, 1_000_000))
 def test_whatever_yaml_writes_reads_back(spec: dict[str, Any], block: bool | None, run: int, were: int | None) -> None:
     validation = spec["validation"] if were is None else {**spec["validation"], "run": were}
