@@ -108,7 +108,7 @@ def plan_cluster(name: str, spec: GkeClusterWish, *, handles: Set[str], at: str 
         return ExistingGkePlan(project=spec.project, location=spec.existing.location or spec.region, name=spec.existing.name)
     problems += [
         *access_problems(spec.api_access, ("public", "private", "dns")),
-        *name_problems(name, "the system nodes of a GKE cluster", _MOST),
+        *name_problems(name, "a GKE cluster and its system nodes", _MOST),
         *_admin_problems(spec),
     ]
     problems += [Problem("zone", "missing", "write the zone of the GPU nodes")] if spec.zone is None else []

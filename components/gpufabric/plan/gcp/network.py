@@ -205,7 +205,7 @@ def _existing_problems(spec: GcpNetworkWish, machines: _Machines) -> Iterator[Pr
             yield Problem(path, "no group of such machines has its fabric by networks", "leave it out")
         else:
             yield from network_problems(machines[name][0], networks, path)
-            if spec.existing.network in {each.network for each in networks}:
+            if spec.existing.network in {each.network for each in networks} - {UNKNOWN}:
                 reason = f"{spec.existing.network} is the network of the nodes themselves"
                 yield Problem(path, reason, "list VPCs that are only for these cards")
 
