@@ -184,8 +184,9 @@ def test_names_of_another_resource_are_passed_on() -> None:
     def program() -> None:
         cards: Any = [{"network": Output.from_input(f"v{card}"), "subnetwork": Output.from_input("s")} for card in range(8)]
         existing: Any = {key: Output.from_input(value) for key, value in OURS.items()}
-        args: Any = {**WHERE, "machine_types": ["a3-megagpu-8g"]}
-        GcpNetwork("net", {**args, "existing": {**existing, "gpu_networks": {"a3-megagpu-8g": cards}}})
+        existing["gpu_networks"] = {"a3-megagpu-8g": cards}
+        args: Any = {**WHERE, "machine_types": ["a3-megagpu-8g"], "existing": existing}
+        GcpNetwork("net", args)
 
     made = run_on_gcp(program)
     outputs = made.resources[0].outputs or {}
