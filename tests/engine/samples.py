@@ -85,6 +85,11 @@ def _hold_on_google(cloud: StandIn, wish: dict[str, Any]) -> None:
         cloud.hold("gcp:compute/network:Network", f"{project}/global/networks/{network}", name=network)
         cloud.hold("gcp:compute/subnetwork:Subnetwork", f"{project}/regions/{region}/subnetworks/{subnet}", name=subnet)
     for group in wish["node_groups"]:
-        name = group.get("capacity", {}).get("id", "").rpartition("/")[2]
-        if name:
+        capacity = group.get("capacity", {})
+        if "id" in capacity:
+            name = capacity["id"].rpartition("/")[2]
             cloud.hold("gcp:compute/reservation:Reservation", f"{project}/zones/{zone}/reservations/{name}", name=name)
+        if "placement_policy" in capacity:
+            name = capacity["placement_policy"]
+            path = f"{project}/regions/{region}/resourcePolicies/{name}"
+            cloud.hold("gcp:compute/resourcePolicy:ResourcePolicy", path, name=name)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tools.judge.aws.model import AwsModel
-from tools.judge.aws.references import AwsBook
+from tests.judged.records import Cloud
 from tools.judge.patterns import matches
+from tools.judge.references import Thing
 from tools.judge.request import Record, Request
 from tools.judge.shapes import Shape
 
@@ -24,17 +24,26 @@ class Leaf:
     address: Address
     shape: Shape
     required: bool
+    member: bool
+    """Its name is the API's, and not a key of a map."""
     value: Any
+    id: str
+    """The kind of what it is an id of; empty if it is none."""
+    names: bool
+    """The request makes, or refers to, something by this name."""
 
 
-def leaves_of(record: Record) -> list[Leaf]:
+def leaves_of(record: Record, cloud: Cloud) -> list[Leaf]:
     """Every leaf that has a shape: found by putting a mark into its place on the wire and looking for it among the members."""
     found = []
     for number, request in enumerate(record.requests):
         for address, value in _addresses(request):
-            place = _find(AwsModel().read(_set(request, address, MARK)))
+            call = cloud.model.read(_set(request, address, MARK))
+            place = _find(call)
             if place is not None:
-                found.append(Leaf(number, address, *place, value))
+                things = {*cloud.book.makes(call, request), *(thing for _, thing in cloud.book.refers(call))}
+                names = any(MARK in thing.name for thing in things)
+                found.append(Leaf(number, address, *place, value, cloud.id_of(value) if isinstance(value, str) else "", names))
     return found
 
 
@@ -54,20 +63,21 @@ def _in_json(value: Any, address: Address) -> Iterator[tuple[Address, Any]]:
         yield address, value
 
 
-def _find(call: Any) -> tuple[Shape, bool] | None:
-    def within(value: Any, shape: Shape, required: bool) -> tuple[Shape, bool] | None:
+def _find(call: Any) -> tuple[Shape, bool, bool] | None:
+    def within(value: Any, shape: Shape, required: bool, member: bool) -> tuple[Shape, bool, bool] | None:
         if value == MARK:
-            return shape, required
+            return shape, required, member
         if isinstance(value, dict) and shape.kind == "structure":
             members = shape.members()
-            parts = [(each, members[name], name in shape.required) for name, each in value.items() if name in members]
+            parts = [(each, members[name], name in shape.required, True) for name, each in value.items() if name in members]
         elif isinstance(value, dict | list) and shape.kind in ("list", "map"):
-            parts = [(each, shape.element(), False) for each in (value.values() if isinstance(value, dict) else value)]
+            inner = value.values() if isinstance(value, dict) else value
+            parts = [(each, shape.element(), False, False) for each in inner]
         else:
             return None
         return next((found for part in parts if (found := within(*part))), None)
 
-    return within(dict(call.members), call.shape, False)
+    return within(dict(call.members), call.shape, False, True)
 
 
 def _set(request: Request, address: Address, value: Any, *, rename: str = "", drop: bool = False) -> Request:
@@ -89,25 +99,26 @@ def _set(request: Request, address: Address, value: Any, *, rename: str = "", dr
 
 @dataclass(frozen=True)
 class Material:
-    """A record to make mistakes in, and its leaves."""
+    """A record to make mistakes in, whose it is, and its leaves."""
 
     record: Record
+    cloud: Cloud
     leaves: list[Leaf]
 
     @classmethod
-    def of(cls, record: Record) -> "Material":
-        return cls(record, leaves_of(record))
+    def of(cls, record: Record, cloud: Cloud) -> "Material":
+        return cls(record, cloud, leaves_of(record, cloud))
 
 
 Mutant = tuple[Record, str]
 Mutation = Callable[[Material, random.Random], Mutant | None]
 
 
-def _changed(record: Record, leaf: Leaf, told: str, **how: Any) -> Mutant:
-    value = how.pop("value", None)
+def _changed(material: Material, leaf: Leaf, told: str, **how: Any) -> Mutant:
+    value, record = how.pop("value", None), material.record
     made = _set(record.requests[leaf.request], leaf.address, value, **how)
     requests = (*record.requests[: leaf.request], made, *record.requests[leaf.request + 1 :])
-    call = AwsModel().read(record.requests[leaf.request])
+    call = material.cloud.model.read(record.requests[leaf.request])
     return replace(record, requests=requests), f"{call} {'.'.join(leaf.address[1:])}: {told}"
 
 
@@ -119,24 +130,14 @@ def _at(wanted: Callable[[Leaf], bool], change: Callable[[Leaf, random.Random], 
         for leaf in draw.sample(fitting, len(fitting)):
             how = change(leaf, draw)
             if how is not None:
-                return _changed(material.record, leaf, f"{leaf.value!r} -> {how.get('value', how)!r}"[:120], **how)
+                return _changed(material, leaf, f"{leaf.value!r} -> {how.get('value', how)!r}"[:120], **how)
         return None
 
     return mutate
 
 
 def _is_id(leaf: Leaf) -> bool:
-    return (
-        isinstance(leaf.value, str)
-        and any(thing.name == leaf.value for thing in AwsBook().things((leaf.value,)))
-        and _form(leaf) != ""
-    )
-
-
-def _form(leaf: Leaf) -> str:
-    """``vpc`` for vpc-0123...; empty for what is no id."""
-    kinds = {thing.kind for thing in AwsBook().things((str(leaf.value),))}
-    return kinds.pop() if len(kinds) == 1 else ""
+    return leaf.id != ""
 
 
 def _misspelt(leaf: Leaf, draw: random.Random) -> dict[str, Any]:
@@ -158,10 +159,10 @@ def _elsewhere(material: Material, draw: random.Random) -> Mutant | None:
     """An id of another kind that exists."""
     ids = [leaf for leaf in material.leaves if _is_id(leaf)]
     for leaf in draw.sample(ids, len(ids)):
-        others = sorted({str(each.value) for each in ids if _form(each) != _form(leaf)})
+        others = sorted({str(each.value) for each in ids if each.id != leaf.id})
         if others:
             other = draw.choice(others)
-            return _changed(material.record, leaf, f"{leaf.value!r} -> {other!r}", value=other)
+            return _changed(material, leaf, f"{leaf.value!r} -> {other!r}", value=other)
     return None
 
 
@@ -169,19 +170,24 @@ def _swapped(material: Material, draw: random.Random) -> Mutant | None:
     """Another id of the same kind that exists."""
     ids = [leaf for leaf in material.leaves if _is_id(leaf)]
     for leaf in draw.sample(ids, len(ids)):
-        before = {name for request in material.record.requests[: leaf.request] for name in request.gives}
-        others = sorted(name for name in before if name != leaf.value and name.split("-")[0] == str(leaf.value).split("-")[0])
+        others = sorted(each.name for each in _made_before(material, leaf) if each.kind == leaf.id and each.name != leaf.value)
         if others:
             other = draw.choice(others)
-            return _changed(material.record, leaf, f"{leaf.value!r} -> {other!r}", value=other)
+            return _changed(material, leaf, f"{leaf.value!r} -> {other!r}", value=other)
     return None
+
+
+def _made_before(material: Material, leaf: Leaf) -> set[Thing]:
+    model, book = material.cloud.model, material.cloud.book
+    before = material.record.requests[: leaf.request]
+    return {thing for request in before for thing in book.makes(model.read(request), request)}
 
 
 def _without(needed: bool) -> Mutation:
     """Leave out a whole request: one whose answer another one needs, or one that nobody refers to."""
 
     def mutate(material: Material, draw: random.Random) -> Mutant | None:
-        record, model, book = material.record, AwsModel(), AwsBook()
+        record, model, book = material.record, material.cloud.model, material.cloud.book
         calls = [model.read(request) for request in record.requests]
         referred = {thing for call in calls for _, thing in book.refers(call)}
         fitting = [n for n, call in enumerate(calls) if bool(book.makes(call, record.requests[n]) & referred) is needed]
@@ -194,12 +200,16 @@ def _without(needed: bool) -> Mutation:
 
 
 def _no_such_operation(material: Material, draw: random.Random) -> Mutant | None:
+    """Where the wire names it: in a form, or at the end of a path."""
     record = material.record
-    fitting = [number for number, request in enumerate(record.requests) if request.form]
-    if not fitting:
+    number = draw.randrange(len(record.requests))
+    found = record.requests[number]
+    if found.form:
+        made = _set(found, ("form", "Action"), found.form["Action"] + "s")
+    elif found.method == "POST":
+        made = replace(found, path=f"{found.path}z")
+    else:
         return None
-    number = draw.choice(fitting)
-    made = _set(record.requests[number], ("form", "Action"), record.requests[number].form["Action"] + "s")  # type: ignore[index]
     return replace(record, requests=(*record.requests[:number], made, *record.requests[number + 1 :])), "no such operation"
 
 
@@ -218,7 +228,7 @@ def _written(leaf: Leaf, number: int) -> dict[str, Any]:
 
 # kind of mistake -> how it is made. What the published API can show:
 CAUGHT: dict[str, Mutation] = {
-    "a member's name is misspelt": _at(lambda leaf: not leaf.address[-1].isdigit(), _misspelt),
+    "a member's name is misspelt": _at(lambda leaf: leaf.member and not leaf.address[-1].isdigit(), _misspelt),
     "a member that must be there is left out": _at(lambda leaf: leaf.required, lambda leaf, _: {"drop": True}),
     "a value of a list of values is misspelt": _at(
         lambda leaf: bool(leaf.shape.enum), lambda leaf, _: {"value": f"{leaf.value}x"}
@@ -256,17 +266,18 @@ CAUGHT: dict[str, Mutation] = {
 NOT_CAUGHT: dict[str, Mutation] = {
     "another value of the list of values": _at(lambda leaf: bool(leaf.shape.enum), _another),
     "a member that may be there is left out": _at(
-        lambda leaf: not leaf.required and not leaf.address[-1].isdigit() and leaf.address[-1].count(".") < 2,
+        lambda leaf: not (leaf.required or leaf.names or leaf.address[-1].isdigit()) and leaf.address[-1].count(".") < 2,
         lambda leaf, _: {"drop": True},
     ),
     "another number within its range": _at(
-        lambda leaf: _number(leaf) and leaf.shape.maximum is None, lambda leaf, _: _written(leaf, int(leaf.value) + 7)
+        lambda leaf: _number(leaf) and (leaf.shape.maximum is None or int(leaf.value) + 7 <= leaf.shape.maximum),
+        lambda leaf, _: _written(leaf, int(leaf.value) + 7),
     ),
     "a word in a text that the model knows nothing about": _at(
         lambda leaf: (
             _text(leaf)
             and not (leaf.shape.enum or leaf.shape.pattern or leaf.shape.maximum)
-            and not _is_id(leaf)
+            and not (leaf.names or _is_id(leaf))
             and ":" not in leaf.value
             and "name" not in leaf.address[-1].lower()
         ),

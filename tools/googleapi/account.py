@@ -13,7 +13,7 @@ from tools.googleapi.things import base_of, completed, merged
 from tools.googleapi.turn import Turn
 from tools.judge.google.documents import document
 from tools.judge.google.model import GoogleCall, GoogleModel
-from tools.judge.google.references import GoogleBook, is_given, made_by, named_in, nested, path_of
+from tools.judge.google.references import GoogleBook, is_given, made_by, named_in, nested, path_of, thing_of
 from tools.judge.request import Request
 from tools.judge.shapes import UnknownOperationError
 from tools.judge.walker import walk
@@ -112,6 +112,8 @@ class Account:
 
     def _must_exist(self, ledger: Ledger, call: GoogleCall) -> None:
         for where, thing in self.book.refers(call):
+            if thing != thing_of(thing.name):
+                raise RefusalError(400, f"'{thing.name}' is no {thing.kind} ({where})")
             if ledger.find(thing.name) is None and not _is_part(ledger, thing.name):
                 status = 404 if where.endswith(" path") else 400
                 raise RefusalError(status, f"The resource '{thing.name}' was not found ({where})", "notFound")

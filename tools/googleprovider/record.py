@@ -10,7 +10,7 @@ from tools.googleapi.server import Exchange
 from tools.googleprovider.provider import program
 from tools.googleprovider.sample import sample_life
 from tools.googleprovider.seeds import existing
-from tools.judge.google.model import GoogleModel
+from tools.judge.google.model import TRANSPORT, GoogleModel
 from tools.judge.google.references import GoogleBook
 from tools.judge.order import in_order
 from tools.judge.request import Record, Request
@@ -47,7 +47,8 @@ def normalise(exchanges: Sequence[Exchange]) -> tuple[Request, ...]:
         if exchange.changes:
             request = exchange.request
             policy = request.path.endswith(("setIamPolicy", "/iam"))
-            written = Request(request.service, request.method, request.path, request.query, json=_settled(request.json))
+            query = {key: value for key, value in request.query.items() if key not in TRANSPORT}
+            written = Request(request.service, request.method, request.path, query, json=_settled(request.json))
             kept[request.service, request.path, 0 if policy else number + 1] = written
     return tuple(in_order(list(kept.values()), GoogleModel(), GoogleBook()))
 

@@ -14,7 +14,7 @@ def seed(account: Account, wish: Mapping[str, Any]) -> None:
 
 def existing(wish: Mapping[str, Any]) -> list[str]:
     """Paths of all of them."""
-    return [path for path, _ in _things(wish)]
+    return list(dict.fromkeys(path for path, _ in _things(wish)))
 
 
 def _things(wish: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -30,8 +30,13 @@ def _things(wish: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for group in wish["node_groups"]:
         capacity = group.get("capacity", {})
         if "id" in capacity:
-            name = capacity["id"].split("/")[-1]
-            yield f"{project}/zones/{zone}/reservations/{name}", {"specificReservationRequired": True}
+            owner, _, name = capacity["id"].rpartition("/reservations/")
+            yield (
+                f"{owner or project}/zones/{zone}/reservations/{name.partition('/')[0]}",
+                {"specificReservationRequired": True},
+            )
+        if "placement_policy" in capacity:
+            yield f"{project}/regions/{region}/resourcePolicies/{capacity['placement_policy']}", {}
 
 
 def _network(project: str, region: str, network: str, subnetwork: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -22,7 +22,7 @@ _UNPUBLISHED = {
 # What the documents call required and Google's own provider leaves out where it is empty.
 _MAY_BE_EMPTY = {("storage", "Policy", "bindings")}
 # Any API's: how the answer should look. No members of an operation.
-_TRANSPORT = ("alt", "prettyPrint", "key", "quotaUser")
+TRANSPORT = ("alt", "prettyPrint", "key", "quotaUser")
 _VERSION = re.compile(r"^/(?:\w+/)?v\d\w*/")
 _FORMATS: Mapping[str, Kind] = {
     "int64": "integer",
@@ -112,9 +112,9 @@ def _call(within: Document, method: Method, parameters: Mapping[str, str], reque
     known = {**within.parameters, **method.parameters}
     members: dict[str, Any] = dict(parameters)
     for name, value in request.query.items():
-        if name not in _TRANSPORT:
+        if name not in TRANSPORT:
             members[name] = _parameter(value, known.get(name))
-    properties = {name: each for name, each in known.items() if name not in _TRANSPORT}
+    properties = {name: each for name, each in known.items() if name not in TRANSPORT}
     if request.json is not None and method.body is not None:
         members[BODY] = _value(request.json, method.body, within)
     elif request.json is not None:

@@ -17,6 +17,8 @@ _GIVEN: Mapping[str, str] = _RULES["given"]
 _SCOPE = re.compile(r"projects/[^/]+(?:/(?:global|regions/[^/]+|zones/[^/]+|locations/[^/]+))?/")
 # A thing's path at the end of a URL, or alone; what stands in front of `projects` is a host or nothing.
 _PATH = re.compile(r"(?:https?://\S+?/|//[\w.]+/)?(projects/[^/]+/(?:global|regions/[^/]+|zones/[^/]+|locations/[^/]+)/\S+)")
+# A member of a policy.
+_ACCOUNT = re.compile(r"serviceAccount:([^@]+@([a-z0-9-]+)\.iam\.gserviceaccount\.com)")
 _HOLE = re.compile(r"\{([\w.]*)\}")
 _MAKES = (".insert", ".create")
 
@@ -38,6 +40,9 @@ class GoogleBook:
             for each in nested(path):
                 if not is_given(each) and thing_of(each) not in own:
                     yield where, thing_of(each)
+            kind = _RULES["kinds"].get(where.rpartition(".")[2].partition("[")[0])
+            if kind and thing_of(path).kind != kind:
+                yield where, Thing(kind, path)
 
     def things(self, names: tuple[str, ...]) -> set[Thing]:
         """Paths as things."""
@@ -66,6 +71,12 @@ def is_given(path: str) -> bool:
     return collection in _GIVEN and re.fullmatch(_GIVEN[collection], name) is not None
 
 
+def named_path(text: str) -> str:
+    """The path of a thing in a URL, a full name or the path itself; empty where there is none."""
+    found = _PATH.fullmatch(text)
+    return found[1] if found else ""
+
+
 def path_of(call: Call) -> str:
     """What a request is about, without a verb behind it."""
     return call.path.partition(":")[0] if isinstance(call, GoogleCall) else ""
@@ -84,17 +95,18 @@ def named_in(call: Call) -> Iterator[tuple[str, str]]:
     """Every path in a request's body, given as such or by a name that has a rule, with the member that holds it."""
     members = {"body": call.members["body"]} if "body" in call.members else {}
     for where, _, text in leaves(members, call.shape, str(call)):
-        if whole := _PATH.fullmatch(text):
-            yield where, whole[1]
-            continue
-        plain = re.sub(r"\[[^]]*\]", "", where)
-        rule = next((rule for end, rule in _RULES["names"].items() if plain.endswith(f".{end}")), None)
-        if rule and text:
-            scope = _scope(call)
-            if "/" in text:
-                yield where, f"projects/{scope['project']}/{text}"
-            else:
-                yield from ((where, path) for path in _filled(rule, call, text))
+        if path := named_path(text):
+            yield where, path
+        elif account := _ACCOUNT.fullmatch(text):
+            yield where, f"projects/{account[2]}/serviceAccounts/{account[1]}"
+        elif text and (rule := _rule_of(where)):
+            paths = [f"projects/{_scope(call)['project']}/{text}"] if "/" in text else _filled(rule, call, text)
+            yield from ((where, path) for path in paths)
+
+
+def _rule_of(where: str) -> str:
+    plain = re.sub(r"\[[^]]*\]", "", where)
+    return next((rule for end, rule in _RULES["names"].items() if plain.endswith(f".{end}")), "")
 
 
 def _scope(call: Call) -> dict[str, str]:
