@@ -1,7 +1,7 @@
 """Every cloud sample on the real engine: up, up again without a change, down. Both the cloud and the cluster are stand-ins."""
 
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,13 @@ from gpufabric.spec import CONFIG_KEY
 from tests.engine.samples import CLOUDS, SAMPLES, STACKS, cloud_of, hold_what_exists, name_of, read_sample
 from tests.engine.stack import EngineStack, made_stack
 from tests.kubernetes.golden import FOLDER
+from tests.lives import selected, two_at_a_time
 from tools.standin.verdicts import hold_verdicts
 
 pytestmark = pytest.mark.engine
 
 # Between them they have every kind of resource of any sample, and a network that was there before; the rest is for the soak.
-AT_ONCE = ("aws-p5", "aws-p5en-capacity-block", "aws-existing-vpc")
+AT_ONCE = ("aws-p5", "aws-p5en-capacity-block", "aws-existing-vpc", "gcp-a3-mega", "gcp-a3-ultra")
 CHOSEN = [pytest.param(each, id=name_of(each), marks=[] if name_of(each) in AT_ONCE else pytest.mark.soak) for each in SAMPLES]
 
 
@@ -60,12 +61,11 @@ def live(sample: Path, folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def lives(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Path, Future[None]]]:
-    """The lives of the selected samples, two at a time: an engine alone does not fill two cores."""
-    params = (getattr(item, "callspec").params for item in request.session.items if hasattr(item, "callspec"))  # noqa: B009
-    chosen = [each["sample"] for each in params if each.get("sample") in SAMPLES]
-    with ThreadPoolExecutor(2) as pool:
-        yield {sample: pool.submit(live, sample, tmp_path_factory.mktemp(name_of(sample))) for sample in chosen}
+def lives(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[Path, Future[None]]]:
+    """Of the selected samples."""
+    chosen = selected(request, "sample", SAMPLES)
+    with two_at_a_time(chosen, lambda sample: live(sample, tmp_path_factory.mktemp(name_of(sample)))) as running:
+        yield running
 
 
 def kinds_of(sample: Path) -> set[str]:
@@ -80,5 +80,5 @@ def test_no_kind_of_resource_is_left_to_the_soak() -> None:
 
 
 @pytest.mark.parametrize("sample", CHOSEN)
-def test_a_sample_goes_up_and_down(sample: Path, lives: dict[Path, Future[None]]) -> None:
+def test_a_sample_goes_up_and_down(sample: Path, lives: Mapping[Path, Future[None]]) -> None:
     lives[sample].result()
