@@ -23,6 +23,7 @@ MAY_IMPORT = {
         "validation.gate_json",
         "validation.health_wish",
         "validation.inside_wish",
+        "mounts.contract",
     },
     "preflight": {"hardware", "spec", "plan", "validation.api", "validation.contract", "validation.permissions"},
     "kubernetes": {
@@ -35,6 +36,7 @@ MAY_IMPORT = {
     "aws": {"spec", "plan", "kubernetes", "validation.contract"},
     "gcp": {"spec", "plan", "kubernetes", "validation.contract"},
     "validation": set(),
+    "mounts": {"validation.api", "validation.files", "validation.prometheus"},
     "report": {"validation.contract"},
     "policy": {"", "hardware", "plan", "validation.contract"},
     "review": {"policy", "report"},
@@ -60,6 +62,7 @@ THIRD_PARTY = {
     "aws": {"pulumi", "pulumi_aws", "pulumi_kubernetes"},
     "gcp": {"pulumi", "pulumi_gcp", "pulumi_kubernetes"},
     "validation": {"mpi4py"},
+    "mounts": set(),
     "report": set(),
     "policy": {"pulumi", "grpc", "google"},
     "review": set(),

@@ -33,6 +33,7 @@ LADDER: dict[str, list[str]] = {
     "engine": ["tests/engine"],
     "policy": ["tests/policy/test_engine.py"],
     "provider": ["tests/provider"],
+    "mounts": ["tests/mounts"],
     "local": ["tests/local"],
 }
 
@@ -52,7 +53,7 @@ def main() -> int:
     soak = parser.parse_args().soak
     took: dict[str, float] = {}
     for rung, paths in LADDER.items():
-        if soak and rung not in ("engine", "provider", "local"):
+        if soak and rung not in ("engine", "provider", "mounts", "local"):
             continue
         print(f"== rung {rung}", flush=True)
         started = time.monotonic()

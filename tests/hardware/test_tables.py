@@ -28,6 +28,7 @@ from gpufabric.hardware.managed_lustre import ManagedLustreTier, managed_lustre_
 from gpufabric.hardware.memtest import MemtestLevel, memtest_levels
 from gpufabric.hardware.prices import MachinePrice, machine_prices
 from gpufabric.hardware.quotas import AwsQuota, aws_quotas
+from gpufabric.hardware.rclone import MountPreset, RcloneImage
 from gpufabric.hardware.tables import KINDS, Provenance, Row, load, named_rows
 
 TABLES: dict[str, type[Row]] = {
@@ -40,6 +41,8 @@ TABLES: dict[str, type[Row]] = {
     "gke.toml": GkeVersion,
     "health.toml": HealthCheck,
     "images.toml": NcclTestsImage,
+    "mount_presets.toml": MountPreset,
+    "rclone.toml": RcloneImage,
     "memtest.toml": MemtestLevel,
     "daemons.toml": Daemon,
     "eks_tiers.toml": ControlPlaneTier,
@@ -61,6 +64,7 @@ COUNTS |= {"first_interface"}  # of fabric_pods.toml
 COUNTS |= {"most_errors", "links_per_gpu", "hcas_per_node", "codes"}  # of health.toml
 COUNTS |= {"host_networks", "most_compact_nodes"}  # of gke.toml
 COUNTS |= {"dcgm_level", "level"}  # numbers of DCGM's
+COUNTS |= {"transfers", "upload_concurrency", "read_streams"}  # of mount_presets.toml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,8 +58,11 @@ from gpufabric.kubernetes.args import (
     ServiceAccountArgs,
     ValidationArgs,
 )
+from gpufabric.kubernetes.bucket_mount import BucketMountArgs
+from gpufabric.kubernetes.cached_mount import CachedMountArgs
 from gpufabric.kubernetes.fabric_daemons import FabricDaemonsArgs
 from gpufabric.kubernetes.fabric_networks import FabricNetworksArgs
+from gpufabric.kubernetes.mounted import BucketArgs, MountArgs
 from gpufabric.spec.aws import capacity, cluster, network, node_group, storage, training
 from gpufabric.spec.cloud import ApiAccess
 from gpufabric.spec.cloud.storage import ServiceAccountRef
@@ -70,6 +73,7 @@ from gpufabric.spec.gcp import network as gcp_network
 from gpufabric.spec.gcp import node_pool
 from gpufabric.spec.gcp import storage as gcp_storage
 from gpufabric.spec.gcp import training as gcp_training
+from gpufabric.spec.mounts import BucketMountSpec, BucketSpec, CachedMountSpec, MountSpec
 from gpufabric.spec.networks import FabricNetworksSpec
 
 MODELS: dict[Any, type[BaseModel]] = {
@@ -87,6 +91,10 @@ MODELS: dict[Any, type[BaseModel]] = {
     FabricNetworksArgs: FabricNetworksSpec,
     NodeNetworkArgs: gcp_network.NodeNetwork,
     PreflightArgs: spec.PreflightSpec,
+    BucketArgs: BucketSpec,
+    MountArgs: MountSpec,
+    CachedMountArgs: CachedMountSpec,
+    BucketMountArgs: BucketMountSpec,
     ApiAccessArgs: ApiAccess,
     AwsCapacityArgs: capacity.AwsCapacitySpec,
     AwsNetworkArgs: network.AwsNetworkWish,
@@ -134,6 +142,7 @@ HANDLES: dict[Any, AbstractSet[str]] = {
     ManagedLustreArgs: {"network"},
 }
 BASES: dict[Any, Any] = {EksGpuNodeGroupArgs: EksNodeGroupArgs, GkeGpuNodePoolArgs: GkeNodePoolArgs}
+BASES |= {CachedMountArgs: MountArgs, BucketMountArgs: MountArgs}
 every_args = pytest.mark.parametrize("args", list(MODELS), ids=lambda args: args.__name__)
 
 

@@ -16,6 +16,7 @@ from gpufabric.aws.node_group import EksNodeGroupArgs
 from gpufabric.gcp.node_pool import GkeNodePoolArgs
 from gpufabric.hosted import ROOMS, installed_components
 from gpufabric.kubernetes import NcclValidation
+from gpufabric.kubernetes.mounted import MountArgs
 from gpufabric.spec import SpecError
 from tests.aws.cloud import COMPUTED
 from tests.kubernetes.golden import same_as_golden
@@ -34,6 +35,8 @@ COMPONENTS = installed_components()
 INHERITED = {
     "EksGpuNodeGroup": {_camel(key) for key in EksNodeGroupArgs.__annotations__},
     "GkeGpuNodePool": {_camel(key) for key in GkeNodePoolArgs.__annotations__},
+    "CachedMount": {_camel(key) for key in MountArgs.__annotations__},
+    "BucketMount": {_camel(key) for key in MountArgs.__annotations__},
 }
 PUBLIC = {name for room in ROOMS for name in import_module(f"gpufabric.{room}").__all__}
 

@@ -37,7 +37,7 @@ def test_the_version_in_the_table_is_the_one_the_module_pins(program: Program) -
 
 def test_groups() -> None:
     assert {p.name for p in select(PROGRAMS, "cluster")} == NEEDED_BY_THE_CLUSTER
-    assert {p.name for p in select(PROGRAMS, "addon")} == {"kueue"}
+    assert {p.name for p in select(PROGRAMS, "addon")} == {"kueue", "rclone", "versitygw"}
     assert {p.name for p in select(PROGRAMS, "engine")} == {"pulumi", "pulumi-resource-kubernetes"}
     aws, google = {"pulumi-dynamic-bridge", "terraform-provider-aws"}, {"pulumi-google-bridge"}
     assert {p.name for p in select(PROGRAMS, "all")} == {p.name for p in PROGRAMS} - aws - google - {"kubectl"}

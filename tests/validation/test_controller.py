@@ -17,10 +17,11 @@ from gpufabric.validation import controller_contract as words
 from gpufabric.validation.api import Api, ApiError
 from gpufabric.validation.controller import Controller, StartAnewError, keep, main
 from gpufabric.validation.controller_lease import DURATION_SECONDS, Lease
-from gpufabric.validation.controller_metrics import Metrics, serve
+from gpufabric.validation.controller_metrics import Metrics
 from gpufabric.validation.inside import expectation
 from gpufabric.validation.judge import judge
 from gpufabric.validation.measurement import InsideResult, Measurement
+from gpufabric.validation.prometheus import serve
 from gpufabric.validation.ranks import Pace
 from tests.validation.fake_api import JOB_LABEL, NAMESPACE, Cluster
 from tests.validation.fake_nodes import ended
@@ -826,7 +827,7 @@ def test_metrics_and_health_over_http(kept: Kept) -> None:
     kept.settle()
     now = [time.time()]
     metrics = Metrics("train", lambda: now[0], 60)
-    server = serve(metrics, 0)
+    server = serve(0, metrics.text, metrics.problem)
     url = f"http://127.0.0.1:{server.server_address[1]}"
 
     def get(at: str) -> tuple[int, str]:

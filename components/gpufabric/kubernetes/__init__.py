@@ -7,6 +7,8 @@ from gpufabric.kubernetes.node_group import KubernetesNodeGroup
 from gpufabric.kubernetes.stack import KubernetesTrainingStack
 
 if TYPE_CHECKING:
+    from gpufabric.kubernetes.bucket_mount import BucketMount
+    from gpufabric.kubernetes.cached_mount import CachedMount
     from gpufabric.kubernetes.fabric_daemons import FabricDaemons
     from gpufabric.kubernetes.fabric_gate import FabricGate
     from gpufabric.kubernetes.fabric_networks import FabricNetworks
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from gpufabric.kubernetes.node_health_check import NodeHealthCheck
 
 __all__ = [
+    "BucketMount",
+    "CachedMount",
     "FabricDaemons",
     "FabricGate",
     "FabricNetworks",
@@ -27,6 +31,14 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """What not every stack uses is imported when it is asked for: more modules of the SDK cost a tenth of a second."""
+    if name == "BucketMount":
+        from gpufabric.kubernetes.bucket_mount import BucketMount
+
+        return BucketMount
+    if name == "CachedMount":
+        from gpufabric.kubernetes.cached_mount import CachedMount
+
+        return CachedMount
     if name == "FabricDaemons":
         from gpufabric.kubernetes.fabric_daemons import FabricDaemons
 

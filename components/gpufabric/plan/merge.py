@@ -8,6 +8,8 @@ _SNAKE = {
     "initContainers": "init_containers",
     "volumeMounts": "volume_mounts",
     "mountPath": "mount_path",
+    "mountPropagation": "mount_propagation",
+    "readOnly": "read_only",
     "emptyDir": "empty_dir",
     "hostPath": "host_path",
     "restartPolicy": "restart_policy",
@@ -16,6 +18,8 @@ _SNAKE = {
     "failureThreshold": "failure_threshold",
     "resourceClaims": "resource_claims",
     "resourceClaimTemplateName": "resource_claim_template_name",
+    "preStop": "pre_stop",
+    "terminationGracePeriodSeconds": "termination_grace_period_seconds",
     "securityContext": "security_context",
     "nodeAffinity": "node_affinity",
     "requiredDuringSchedulingIgnoredDuringExecution": "required_during_scheduling_ignored_during_execution",
@@ -140,8 +144,8 @@ class Merge:
             if toleration not in present:
                 present.append(dict(toleration))
 
-    def volume(self, volume: Mapping[str, Any], *, mount_path: str | None) -> None:
-        """A volume of the pod and, where a path is given, its mount in the container."""
+    def volume(self, volume: Mapping[str, Any], *, mount_path: str | None, **how: Any) -> None:
+        """A volume of the pod and, where a path is given, its mount in the container; ``how``: more keys of the mount."""
         name = volume["name"]
         path = f"{self._at_pod}volumes"
         self._put_named(self._list(self._pod, "volumes", path), volume, path)
@@ -152,7 +156,24 @@ class Merge:
         for mount in mounts:
             if isinstance(mount, dict) and mount.get(self._key(mount, "mountPath")) == mount_path and mount.get("name") != name:
                 raise ProfileConflictError(f"{path}[{mount_path}]", mount.get("name"), name)
-        self._put_named(mounts, {"name": name, "mountPath": mount_path}, path)
+        self._put_named(mounts, {"name": name, "mountPath": mount_path, **how}, path)
+
+    def pre_stop(self, hook: Mapping[str, Any]) -> None:
+        """What the container does before it is ended from outside."""
+        path = f"{self._at_container}lifecycle"
+        lifecycle = self._child(self._container, "lifecycle", path)
+        key = self._key(lifecycle, "preStop")
+        if lifecycle.get(key, hook) != hook:
+            raise ProfileConflictError(f"{path}.preStop", lifecycle[key], hook)
+        lifecycle[key] = hook
+
+    def grace_seconds(self, least: int) -> None:
+        """The time that the pod has to end; a longer one stays."""
+        key = self._key(self._pod, "terminationGracePeriodSeconds")
+        theirs = self._pod.get(key)
+        if theirs is not None and (not isinstance(theirs, int) or theirs < least):
+            raise ProfileConflictError(f"{self._at_pod}terminationGracePeriodSeconds", theirs, f"at least {least}")
+        self._pod.setdefault(key, least)
 
     def first_init_container(self, container: Mapping[str, Any]) -> None:
         """An init container before all others: what it finds must be known before anything of the job runs."""

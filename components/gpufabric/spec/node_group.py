@@ -86,6 +86,7 @@ Hca = Annotated[str, matching(_HCA, "a host channel adapter", "mlx5_0, or mlx5 f
 Interface = Annotated[str, matching(_INTERFACE, "a network interface", "eth0")]
 GroupName = Annotated[str, AfterValidator(_name)]
 Accelerators = Annotated[str, AfterValidator(_accelerators)]
+Selector = Annotated[dict[str, str], AfterValidator(_selector)]
 DeviceCount = Annotated[WholeNumber, Field(ge=1, le=4096)]
 
 
@@ -125,7 +126,7 @@ class NodeGroupSpec(Wish):
 
     name: GroupName
     """Name of the group, part of the names of what is created for it: 1 to 20 of ``a-z``, ``0-9``, ``-``."""
-    node_selector: Annotated[dict[str, str], AfterValidator(_selector)]
+    node_selector: Selector
     """Labels that exactly this group's nodes have."""
     accelerators: Accelerators
     """``NAME:COUNT`` per node in SkyPilot's words, such as ``H100:8``; or ``cpu``."""

@@ -38,12 +38,13 @@ from gpufabric.validation.controller_decide import (
 )
 from gpufabric.validation.controller_lease import DURATION_SECONDS, Lease, LostLeadError
 from gpufabric.validation.controller_marks import Marks
-from gpufabric.validation.controller_metrics import Metrics, serve
+from gpufabric.validation.controller_metrics import Metrics
 from gpufabric.validation.controller_reserve import Reservations
 from gpufabric.validation.controller_run import Run
 from gpufabric.validation.controller_settle import Doubt
 from gpufabric.validation.ending import Stopped, Undecided
 from gpufabric.validation.nodes import Group
+from gpufabric.validation.prometheus import serve
 from gpufabric.validation.ranks import Pace
 
 POLL_SECONDS: Final = 3.0
@@ -267,7 +268,7 @@ def main(environment: Mapping[str, str]) -> int:
     owner = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": pod, "uid": uid}}
     reference = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": uid}
     metrics = Metrics(gate.group, time.time, STALE_SECONDS)
-    serve(metrics, words.METRICS_PORT)
+    serve(words.METRICS_PORT, metrics.text, metrics.problem)
     priority_class = environment.get(words.ENV_PRIORITY_CLASS, "")
     controller = Controller(api, gate, name, owner, pace=Pace(), metrics=metrics, priority_class=priority_class)
     lease = Lease(api, gate.namespace, name, holder=pod, owner=reference, clock=time.monotonic)

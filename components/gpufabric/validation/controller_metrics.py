@@ -1,13 +1,13 @@
-"""What Prometheus reads: plain text on an HTTP port, and /healthz for the kubelet."""
+"""What Prometheus reads of the controller."""
 
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
 from gpufabric.validation import controller_contract as words
 from gpufabric.validation.controller_state import State
+from gpufabric.validation.prometheus import family
 
 _HELP: Final[Mapping[str, tuple[str, str]]] = {
     "gpufabric_node_validated": ("gauge", "1 for the outcome that the node carries; only pass opens it to jobs."),
@@ -42,9 +42,10 @@ class Metrics:
         with self.lock:
             self.runs[kind, outcome] += 1
 
-    def healthy(self) -> bool:
+    def problem(self) -> str:
+        """What is wrong with the controller itself; empty: nothing."""
         with self.lock:
-            return self.now() - self.looked_at < self.stale_s
+            return "" if self.now() - self.looked_at < self.stale_s else "the controller does not look at its nodes"
 
     def text(self) -> str:
         """Text format 0.0.4 of Prometheus."""
@@ -53,9 +54,7 @@ class Metrics:
 
     def _family(self, name: str) -> str:
         kind, about = _HELP[name]
-        lines = [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
-        lines += [f"{name}{_labels(group=self.group, **labels)} {value:.15g}" for labels, value in self._samples(name)]
-        return "\n".join(lines) + "\n"
+        return family(name, kind, about, [({"group": self.group, **labels}, value) for labels, value in self._samples(name)])
 
     def _samples(self, name: str) -> list[tuple[dict[str, str], float]]:
         records = [(state, state.record) for state in self.states]
@@ -84,39 +83,3 @@ def outcome_of(state: State) -> str:
         return state.label
     waits = {words.WHY_PENDING: "pending", words.WHY_BUSY: "deferred"}
     return waits.get(state.hold.why, "closed") if state.hold is not None else "closed"
-
-
-def _labels(**labels: str) -> str:
-    return "{" + ",".join(f'{key}="{_escaped(value)}"' for key, value in labels.items()) + "}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def serve(metrics: Metrics, port: int) -> ThreadingHTTPServer:
-    """Start serving /metrics and /healthz on all addresses; `server.shutdown()` ends it."""
-
-    class Handler(BaseHTTPRequestHandler):
-        timeout = 10
-
-        def do_GET(self) -> None:
-            status, body = 404, ""
-            if self.path == "/metrics":
-                status, body = 200, metrics.text()
-            elif self.path == "/healthz":
-                status, body = (200, "ok\n") if metrics.healthy() else (503, "the controller does not look at its nodes\n")
-            raw = body.encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # http.server's name
-            """Silent."""
-
-    server = ThreadingHTTPServer(("", port), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
-    return server

@@ -1,0 +1,98 @@
+"""The objects that every mounted bucket has, whatever it caches."""
+
+from typing import Any, NotRequired, TypedDict
+
+from pulumi import ComponentResource, ResourceOptions
+from pulumi_kubernetes.apps.v1 import DaemonSet
+from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, ServiceAccount
+from pulumi_kubernetes.rbac.v1 import Role, RoleBinding
+
+from gpufabric.plan.mounts import MountPlan
+
+
+class BucketArgs(TypedDict):
+    """One bucket, or a folder of it, and how it is reached."""
+
+    kind: str
+    """Protocol: ``s3`` (also of every S3-compatible store), ``gcs`` or ``azure``."""
+    name: str
+    """Name of the bucket, or of the container of Azure. It exists."""
+    prefix: NotRequired[str]
+    """Folder of the bucket. Default: all of it."""
+    region: NotRequired[str]
+    """Region of the bucket. Required for ``s3``."""
+    endpoint: NotRequired[str]
+    """URL of an S3-compatible store. Default: AWS's own for the region."""
+    provider: NotRequired[str]
+    """rclone's name of the maker of an S3-compatible store. Default: ``AWS``, with an endpoint ``Other``."""
+    account: NotRequired[str]
+    """Storage account. Required for ``azure``, which alone has one."""
+
+
+class MountArgs(TypedDict):
+    """What every mount of a bucket is asked for."""
+
+    name: str
+    """Name of the mount, 1 to 30 of ``a-z``, ``0-9``, ``-``: of its folder on the nodes, and in metrics."""
+    bucket: BucketArgs
+    """What is mounted."""
+    path: str
+    """Folder of pods in which the mount appears; the bucket's files are in ``<path>/files``."""
+    node_selector: dict[str, str]
+    """Labels of the nodes that mount it."""
+    image: str
+    """Image with Python 3.11 for the agent beside the mount, pinned; the gate's own image will do."""
+    rclone_image: NotRequired[str]
+    """Image with rclone and fusermount3, pinned: a mirror of the table's. Default: the table's image."""
+    namespace: NotRequired[str]
+    """An existing namespace. Default: one of its own, ``gpufabric-<stack>-mount-<name>``."""
+    credentials_secret: NotRequired[str]
+    """Existing Secret of the namespace with the keys. Default: none, workload identity of the mount's service account."""
+    service_account_annotations: NotRequired[dict[str, str]]
+    """Annotations of the mount's service account, by which the cloud knows it. Default: none."""
+    read_only: NotRequired[bool]
+    """Pods cannot write. Default: the preset's."""
+    read_chunk_mib: NotRequired[int]
+    """What one request asks of the bucket, 1 to 1,024 MiB. Default: the preset's."""
+    read_streams: NotRequired[int]
+    """Requests of one file at once, 0 to 64. Default: the preset's."""
+    upload_chunk_mib: NotRequired[int]
+    """Part of a multipart upload, 5 to 1,024 MiB. Default: the preset's."""
+    upload_concurrency: NotRequired[int]
+    """Parts of one file at once, 1 to 64. Default: the preset's."""
+    dir_cache_s: NotRequired[int]
+    """How long a listing is believed, seconds, 0 to 86,400: another node's files show after that. Default: the preset's."""
+
+
+def mount_objects(parent: ComponentResource, name: str, plan: MountPlan, after: list[Any]) -> DaemonSet:
+    """Make namespace, account, programs and DaemonSet. The DaemonSet goes first when all is removed, ``after`` later."""
+    child = ResourceOptions(parent=parent)
+    if plan.own_namespace:
+        labels = {"pod-security.kubernetes.io/enforce": "privileged", "app.kubernetes.io/managed-by": "pulumi"}
+        own = Namespace(f"{name}-namespace", metadata={"name": plan.namespace, "labels": labels}, opts=child)
+        child = ResourceOptions(parent=parent, depends_on=[own])
+
+    def meta(annotations: dict[str, str] | None = None) -> dict[str, Any]:
+        labels = {"app.kubernetes.io/name": "gpufabric-mount", "app.kubernetes.io/managed-by": "pulumi"}
+        more = {"annotations": annotations} if annotations else {}
+        return {"name": plan.object_name, "namespace": plan.namespace, "labels": labels, **more}
+
+    before: list[Any] = [
+        ServiceAccount(f"{name}-account", metadata=meta(dict(plan.service_account_annotations)), opts=child),
+        ConfigMap(f"{name}-programs", metadata=meta(), data=dict(plan.files), opts=child),
+    ]
+    if plan.role_rules:
+        role_ref = {"api_group": "rbac.authorization.k8s.io", "kind": "Role", "name": plan.object_name}
+        subject = {"kind": "ServiceAccount", "name": plan.object_name, "namespace": plan.namespace}
+        rules = [dict(each) for each in plan.role_rules]
+        before += [
+            Role(f"{name}-role", metadata=meta(), rules=rules, opts=child),
+            RoleBinding(f"{name}-role-binding", metadata=meta(), role_ref=role_ref, subjects=[subject], opts=child),
+        ]
+    return DaemonSet(
+        f"{name}-daemon-set",
+        # No waiting: where a group has no nodes yet, before its capacity's window, none ever becomes ready.
+        metadata=meta({"pulumi.com/skipAwait": "true", **plan.daemon_set_annotations}),
+        spec=dict(plan.daemon_set_spec),
+        opts=ResourceOptions(parent=parent, depends_on=[*before, *after], delete_before_replace=True),
+    )

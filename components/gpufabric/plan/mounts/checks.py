@@ -1,0 +1,70 @@
+"""What makes a mount impossible, or would lose what it was given."""
+
+from gpufabric.plan.images import unpinned
+from gpufabric.spec import Problem
+from gpufabric.spec.mounts import BucketMountSpec, BucketSpec, CachedMountSpec, MountSpec
+
+CHECKPOINTS_HELD = 2
+"""One that is uploaded while the next is written; with one, a save waits for the bucket or finds the disk full."""
+_GIB_IN_MB = 1024**3 / 1e6
+
+
+def mount_problems(wish: MountSpec) -> list[Problem]:
+    """Of every mount."""
+    problems = [*unpinned("image", wish.image), *unpinned("rclone_image", wish.rclone_image), *_bucket_problems(wish.bucket)]
+    if wish.credentials_secret and wish.namespace is None:
+        reason = "a Secret lies in a namespace, and the mount's own is made with it"
+        problems.append(Problem("credentials_secret", reason, "write the Secret's namespace as namespace, too"))
+    if wish.credentials_secret and wish.service_account_annotations:
+        reason = "two identities: the keys of the Secret and the account's own"
+        problems.append(Problem("service_account_annotations", reason, "leave one of the two out"))
+    return problems
+
+
+def _bucket_problems(bucket: BucketSpec) -> list[Problem]:
+    problems = []
+    applies = {"region": ("s3",), "endpoint": ("s3",), "provider": ("s3",), "account": ("azure",)}
+    for key, kinds in applies.items():
+        if getattr(bucket, key) is not None and bucket.kind not in kinds:
+            problems.append(Problem(f"bucket.{key}", f"{bucket.kind} has none", "leave it out"))
+    if bucket.kind == "s3" and bucket.region is None:
+        problems.append(
+            Problem(
+                "bucket.region", "missing: requests are signed for a region", "write it, or us-east-1 where a store has none"
+            )
+        )
+    if bucket.kind == "azure" and bucket.account is None:
+        problems.append(Problem("bucket.account", "missing: a container belongs to a storage account", "write its name"))
+    if bucket.provider == "AWS" and bucket.endpoint:
+        problems.append(
+            Problem("bucket.endpoint", "AWS finds its own for the region", "leave it out, or name another provider")
+        )
+    return problems
+
+
+def cache_problems(wish: CachedMountSpec) -> list[Problem]:
+    """A cache that does not hold two checkpoints, or is not empty when the time to drain is over."""
+    problems = []
+    size = wish.checkpoint_gib
+    if wish.preset == "dataset" and wish.read_only is False:
+        reason = "the preset dataset believes a listing for minutes, and is read-only"
+        problems.append(Problem("read_only", reason, "write preset: checkpoint for a mount that is written to"))
+    if size is not None and wish.cache_gib < CHECKPOINTS_HELD * size:
+        reason = f"{wish.cache_gib} GiB do not hold two checkpoints of {size:g} GiB: one is uploaded while the next is written"
+        problems.append(Problem("cache_gib", reason, f"write at least {-int(-CHECKPOINTS_HELD * size // 1)}"))
+    if size is not None and wish.upload_mbytes_per_s is not None:
+        needed = size * _GIB_IN_MB / wish.upload_mbytes_per_s
+        if needed > wish.drain_seconds:
+            rate = f"{wish.upload_mbytes_per_s:g} MB/s"
+            reason = f"a checkpoint of {size:g} GiB takes {needed:.0f} s at {rate}: the pod would end before"
+            problems.append(Problem("drain_seconds", reason, f"write at least {int(needed) + 1}"))
+    return problems
+
+
+def bucket_mount_problems(wish: BucketMountSpec) -> list[Problem]:
+    """A purpose that only a cache serves."""
+    if wish.purpose != "checkpoint":
+        return []
+    reason = "without a cache a file can be neither changed nor appended to, and a save waits for the bucket"
+    rule = "torch.distributed.checkpoint renames .metadata.tmp; s3-connector-for-pytorch 295, safetensors 792"
+    return [Problem("purpose", reason, "use CachedMount for checkpoints", rule)]

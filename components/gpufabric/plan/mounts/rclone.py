@@ -1,0 +1,115 @@
+"""rclone's configuration file and flags. No option goes through the environment: that would change the cache's path."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpufabric.hardware.rclone import MountPreset
+from gpufabric.mounts import contract
+from gpufabric.spec.mounts import BucketSpec, CachedMountSpec, MountSpec
+
+KEEP_S = 365 * 24 * 3600
+"""A cached file goes when room is needed, not with its age."""
+_SECRET_FILES = {"gcs": "key.json", "azure": "service-principal.json"}
+_SECRET_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """The preset's numbers, those of the wish in their place."""
+
+    read_only: bool
+    transfers: int
+    upload_chunk_mib: int
+    upload_concurrency: int
+    read_chunk_mib: int
+    read_streams: int
+    dir_cache_s: int
+    write_back_s: int
+
+
+def tuning(preset: MountPreset, wish: MountSpec) -> Tuning:
+    """What the wish says, else the preset."""
+    given = {key: getattr(wish, key, None) for key in Tuning.__dataclass_fields__}
+    return Tuning(**{key: getattr(preset, key) if value is None else value for key, value in given.items()})
+
+
+def remote(bucket: BucketSpec) -> str:
+    """What is mounted, in rclone's words."""
+    return f"{contract.STORE}:{bucket.name}{f'/{bucket.prefix}' if bucket.prefix else ''}"
+
+
+def config_text(bucket: BucketSpec, set_to: Tuning, *, from_secret: bool) -> str:
+    """The configuration file. It holds no key: those come from a Secret or are the pod's identity."""
+    lines = [f"[{contract.STORE}]", *(f"{key} = {value}" for key, value in _options(bucket, set_to, from_secret=from_secret))]
+    return "\n".join(lines) + "\n"
+
+
+def _options(bucket: BucketSpec, set_to: Tuning, *, from_secret: bool) -> Iterator[tuple[str, object]]:
+    file = f"{contract.CREDENTIALS_DIR}/{_SECRET_FILES[bucket.kind]}" if from_secret and bucket.kind in _SECRET_FILES else None
+    chunk = {"chunk_size": f"{set_to.upload_chunk_mib}Mi", "upload_concurrency": set_to.upload_concurrency}
+    match bucket.kind:
+        case "s3":
+            yield "type", "s3"
+            yield "provider", bucket.provider or ("Other" if bucket.endpoint else "AWS")
+            yield "env_auth", "true"
+            yield "region", bucket.region
+            if bucket.endpoint:
+                yield "endpoint", bucket.endpoint
+            yield "no_check_bucket", "true"  # else rclone tries to create it, and needs the right to
+            yield from chunk.items()
+        case "gcs":
+            yield "type", "google cloud storage"
+            yield "bucket_policy_only", "true"  # uniform access: with workload identity an ACL is refused (412)
+            if file:
+                yield "service_account_file", file
+            else:
+                yield "env_auth", "true"
+            yield "no_check_bucket", "true"
+            yield "chunk_size", chunk["chunk_size"]
+        case "azure":
+            yield "type", "azureblob"
+            yield "account", bucket.account
+            if file:
+                yield "service_principal_file", file
+            else:
+                yield "env_auth", "true"
+            yield "no_check_container", "true"
+            yield from chunk.items()
+
+
+def mount_flags(set_to: Tuning) -> list[str]:
+    """Of every mount. Anybody in a pod that has the mount may use it: a bucket knows no owners."""
+    flags = [
+        *("--config", contract.CONFIG_FILE),
+        *("--allow-other", "--umask", "000"),
+        *("--dir-cache-time", f"{set_to.dir_cache_s}s"),
+        *("--transfers", str(set_to.transfers)),
+        *("--vfs-read-chunk-size", f"{set_to.read_chunk_mib}Mi"),
+        *("--vfs-read-chunk-streams", str(set_to.read_streams)),
+        *("--rc", "--rc-addr", f"unix://{contract.SOCKET}"),
+        *("--log-level", "INFO"),
+    ]
+    return [*flags, "--read-only"] if set_to.read_only else flags
+
+
+def cache_flags(set_to: Tuning, wish: CachedMountSpec) -> list[str]:
+    """Of a mount with a cache."""
+    return [
+        *("--cache-dir", contract.CACHE_DIR),
+        *("--vfs-cache-mode", "full"),
+        *("--vfs-cache-max-size", f"{wish.cache_gib}Gi"),
+        *("--vfs-cache-max-age", f"{KEEP_S}s"),
+        *("--vfs-cache-poll-interval", "10s"),
+        *("--vfs-write-back", f"{set_to.write_back_s}s"),
+        "--vfs-fast-fingerprint",
+    ]
+
+
+def credentials(bucket: BucketSpec, secret: str | None) -> tuple[list[Mapping[str, Any]], Mapping[str, Any] | None]:
+    """Environment and volume by which the mount gets the keys of a Secret."""
+    if secret is None:
+        return [], None
+    if bucket.kind == "s3":
+        return [{"name": key, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}} for key in _SECRET_KEYS], None
+    return [], {"name": "credentials", "secret": {"secretName": secret, "defaultMode": 0o400}}
