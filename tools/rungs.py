@@ -41,7 +41,7 @@ LADDER: dict[str, list[str]] = {
 # for pulls, for graces). In each lane those with a cluster for themselves come first, before the one that stays to the end:
 # an idle cluster takes a third of a core.
 LANES: dict[str, list[str]] = {
-    "test": ["aws", "queue", "node_check", "cluster", "gate", "hold", "wheel"],
+    "test": ["aws", "queue", "mounts", "node_check", "cluster", "gate", "hold", "wheel"],
     "test2": ["controller", "reserve", "torch", "localise", "faults"],
 }
 

@@ -15,8 +15,8 @@ from tools.image.recipe import read_recipe
 _OCI = "application/vnd.oci.image"
 
 
-def derive(archive: Path, reference: str, files: Mapping[str, str], without: Sequence[str] = ()) -> None:
-    """Write an OCI archive: the gate's image with more executable ``files`` (path -> text) and ``without`` some paths.
+def derive(archive: Path, reference: str, files: Mapping[str, str | bytes], without: Sequence[str] = ()) -> None:
+    """Write an OCI archive: the gate's image with more executable ``files`` (path -> content) and ``without`` some paths.
 
     The gate's own layer is named by its digest and not in the archive: nodes have it (image_store).
     """
@@ -52,8 +52,9 @@ def derive(archive: Path, reference: str, files: Mapping[str, str], without: Seq
     archive.write_bytes(_tar(entries, 0o644))
 
 
-def _layer(files: Mapping[str, str]) -> bytes:
-    return _tar({path.lstrip("/"): text.encode() for path, text in files.items()}, 0o755)
+def _layer(files: Mapping[str, str | bytes]) -> bytes:
+    contents = {path.lstrip("/"): each.encode() if isinstance(each, str) else each for path, each in files.items()}
+    return _tar(contents, 0o755)
 
 
 def _tar(entries: Mapping[str, bytes], mode: int) -> bytes:

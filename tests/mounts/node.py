@@ -163,7 +163,14 @@ class Node:
 
     def mounted(self) -> bool:
         """By the agent, and by the eye."""
-        return self.status().get("state") == "mounted" and os.path.ismount(self.files)
+        return self.status().get("state") == "mounted" and self.is_mount_point()
+
+    def is_mount_point(self) -> bool:
+        """os.path.ismount would look at this machine's path instead of the node's. A dead mount is none."""
+        try:
+            return self.files.stat().st_dev != self.folder.stat().st_dev
+        except OSError:
+            return False
 
     def status(self) -> dict[str, str]:
         """What the barrier reads."""
@@ -211,16 +218,32 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write(path: Path, size: int, seed: int = 0) -> str:
-    """A file of that size that no other seed yields; its checksum once it is closed."""
+def _pieces(size: int, seed: int) -> Iterator[bytes]:
+    """A file of that size that no other seed yields."""
     block = hashlib.sha256(f"{seed}".encode()).digest() * (MIB // 32)
+    for number in range((size + MIB - 1) // MIB):
+        yield (number.to_bytes(8, "big") + block)[: min(MIB, size - number * MIB)]
+
+
+def sum_of(size: int, seed: int = 0) -> str:
+    """The checksum of what ``write`` writes."""
     digest = hashlib.sha256()
-    with path.open("wb") as file:
-        for number in range((size + MIB - 1) // MIB):
-            piece = (number.to_bytes(8, "big") + block)[: min(MIB, size - number * MIB)]
-            file.write(piece)
-            digest.update(piece)
+    for piece in _pieces(size, seed):
+        digest.update(piece)
     return digest.hexdigest()
+
+
+def save(path: Path, size: int, seed: int = 0) -> None:
+    """Write a file of that size and close it, and nothing else: what is timed."""
+    with path.open("wb") as file:
+        for piece in _pieces(size, seed):
+            file.write(piece)
+
+
+def write(path: Path, size: int, seed: int = 0) -> str:
+    """Save it; the checksum of what was written."""
+    save(path, size, seed)
+    return sum_of(size, seed)
 
 
 @contextmanager

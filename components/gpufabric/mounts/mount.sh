@@ -38,8 +38,9 @@ if [ "$cache" != - ]; then
   fi
 fi
 
-# Of a predecessor that was killed: pods get "Transport endpoint is not connected" from it until it is gone.
-while grep -q " $files fuse" /proc/self/mountinfo; do
+rm -f /run/gpufabric/run/rc.sock # of a predecessor that was killed: rclone does not start over it
+# Pods get "Transport endpoint is not connected" from its mount until that is gone.
+while grep -q " $files .* - fuse" /proc/self/mountinfo; do
   say "taking away the mount of a process that is gone"
   umount -l "$files"
 done

@@ -188,9 +188,18 @@ def test_a_pod_that_says_something_else_is_a_conflict() -> None:
 
 def test_a_cache_that_moves_is_another_one_and_a_drain_is_not() -> None:
     here = cached().daemon_set_annotations[contract.ANNOTATION_CACHE]
-    moved = [{"cache_path": "/mnt/other"}, {"bucket": {**S3, "prefix": "b"}}, {"node_selector": {"pool": "b"}}]
+    moved: list[dict[str, Any]] = [
+        {"cache_path": "/mnt/other"},
+        {"bucket": {**S3, "prefix": "b"}},
+        {"node_selector": {"pool": "b"}},
+    ]
     assert all(cached(**each).daemon_set_annotations[contract.ANNOTATION_CACHE] != here for each in moved)
-    same = [{"drain_seconds": 5}, {"transfers": 1}, {"cache_gib": 900}, {"image": "ghcr.io/acme/gate:1.3"}]
+    same: list[dict[str, Any]] = [
+        {"drain_seconds": 5},
+        {"transfers": 1},
+        {"cache_gib": 900},
+        {"image": "ghcr.io/acme/gate:1.3"},
+    ]
     assert all(cached(**each).daemon_set_annotations[contract.ANNOTATION_CACHE] == here for each in same)
 
 
@@ -247,7 +256,7 @@ def test_checkpoints_need_a_cache() -> None:
 
 def test_the_fix_is_enough() -> None:
     assert cached(checkpoint_gib=100, upload_mbytes_per_s=100, drain_seconds=1074).pod.drain_seconds == 1074
-    assert cached(checkpoint_gib=250.5, cache_gib=501)
+    assert flags(cached(checkpoint_gib=250.5, cache_gib=501))["--vfs-cache-max-size"] == "501Gi"
 
 
 def test_a_fixed_key_of_the_guard_names_this_mount_alone() -> None:

@@ -87,7 +87,7 @@ def _mount(parts: MountParts) -> dict[str, Any]:
     }
 
 
-_READY = f"grep -q ' {contract.HOST_ROOT}/{{name}}/{contract.FILES} .*fuse' /proc/self/mountinfo"
+_READY = f"grep -q ' {contract.HOST_ROOT}/{{name}}/{contract.FILES} .* - fuse' /proc/self/mountinfo"
 
 
 def _agent(parts: MountParts) -> dict[str, Any]:

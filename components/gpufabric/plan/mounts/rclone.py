@@ -99,6 +99,8 @@ def cache_flags(set_to: Tuning, wish: CachedMountSpec) -> list[str]:
         *("--cache-dir", contract.CACHE_DIR),
         *("--vfs-cache-mode", "full"),
         *("--vfs-cache-max-size", f"{wish.cache_gib}Gi"),
+        # A disk that others fill, too: what is uploaded goes before writes fail for want of room.
+        *("--vfs-cache-min-free-space", f"{max(1, wish.cache_gib // 20)}Gi"),
         *("--vfs-cache-max-age", f"{KEEP_S}s"),
         *("--vfs-cache-poll-interval", "10s"),
         *("--vfs-write-back", f"{set_to.write_back_s}s"),
