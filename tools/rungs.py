@@ -33,13 +33,13 @@ LADDER: dict[str, list[str]] = {
     "engine": ["tests/engine"],
     "policy": ["tests/policy/test_engine.py"],
     "provider": ["tests/provider"],
-    "mounts": ["tests/mounts"],
-    "local": ["tests/local"],
+    "local": ["tests/local", "tests/mounts"],
 }
 
 # The files of tests/local, in two processes beside each other, on clusters of their own: an `up` mostly waits (for pods,
 # for pulls, for graces). In each lane those with a cluster for themselves come first, before the one that stays to the end:
 # an idle cluster takes a third of a core.
+# tests/mounts is a third one: it needs no cluster, and mostly waits for uploads.
 LANES: dict[str, list[str]] = {
     "test": ["aws", "queue", "mounts", "node_check", "cluster", "gate", "hold", "wheel"],
     "test2": ["controller", "reserve", "torch", "localise", "faults"],
@@ -53,7 +53,7 @@ def main() -> int:
     soak = parser.parse_args().soak
     took: dict[str, float] = {}
     for rung, paths in LADDER.items():
-        if soak and rung not in ("engine", "provider", "mounts", "local"):
+        if soak and rung not in ("engine", "provider", "local"):
             continue
         print(f"== rung {rung}", flush=True)
         started = time.monotonic()
@@ -83,12 +83,13 @@ def _pytest(arguments: list[str], report: Path | None) -> list[str]:
 
 
 def _run_lanes(soak: bool) -> int:
-    """Both lanes at once, each with clusters of its name; the second one's output follows the first one's."""
+    """All lanes at once, each with clusters of its name; the output of the others follows the first one's."""
+    lanes = {name: [f"tests/local/test_{each}.py" for each in files] for name, files in LANES.items()}
+    lanes["mounts"] = ["tests/mounts"]
     with tempfile.TemporaryFile() as later:
         running: list[subprocess.Popen[bytes]] = []
-        for name, files in LANES.items():
+        for name, arguments in lanes.items():
             report = _report(f"local-{name}") if soak else None
-            arguments = [f"tests/local/test_{each}.py" for each in files]
             process = subprocess.Popen(
                 _pytest(["--durations=15", "--durations-min=5", *arguments], report),
                 cwd=REPOSITORY,
@@ -99,7 +100,7 @@ def _run_lanes(soak: bool) -> int:
             running.append(process)
         codes = [process.wait() for process in running]
         later.seek(0)
-        print(f"== second lane\n{later.read().decode('utf-8', 'replace')}", flush=True)
+        print(f"== other lanes\n{later.read().decode('utf-8', 'replace')}", flush=True)
     return max(codes, key=abs)
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.mounts.node import MIB
 from tests.mounts.saves import MODES, Save, saves, table
 
-SLOW = (20, 40, 80)
+SLOW = (10, 20, 40)
 
 
 def check(found: list[Save]) -> None:

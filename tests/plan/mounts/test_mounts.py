@@ -225,6 +225,7 @@ def test_a_cache_that_moves_is_another_one_and_a_drain_is_not() -> None:
         ({"credentials_secret": "keys"}, "credentials_secret: a Secret lies in a namespace"),
         ({"bucket": {"kind": "s3", "name": "acme-weights"}}, "bucket.region: missing"),
         ({"bucket": {**GCS, "region": "europe-west4"}}, "bucket.region: gcs has none; leave it out"),
+        ({"bucket": GCS, "upload_concurrency": 8}, "upload_concurrency: rclone uploads to GCS in one stream per file"),
         ({"bucket": {**AZURE, "account": None}}, "bucket.account: missing"),
         ({"bucket": {**S3, "account": "acmeweights"}}, "bucket.account: s3 has none"),
         ({"bucket": {**S3, "prefix": "/runs/"}}, "bucket.prefix: '/runs/' is not a folder of a bucket"),

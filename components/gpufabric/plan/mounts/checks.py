@@ -12,6 +12,11 @@ _GIB_IN_MB = 1024**3 / 1e6
 def mount_problems(wish: MountSpec) -> list[Problem]:
     """Of every mount."""
     problems = [*unpinned("image", wish.image), *unpinned("rclone_image", wish.rclone_image), *_bucket_problems(wish.bucket)]
+    for key in ("upload_chunk_mib", "upload_concurrency"):
+        if wish.bucket.kind == "gcs" and getattr(wish, key) is not None:
+            problems.append(
+                Problem(key, "rclone uploads to GCS in one stream per file", "leave it out; transfers is for gcs, too")
+            )
     if wish.credentials_secret and wish.namespace is None:
         reason = "a Secret lies in a namespace, and the mount's own is made with it"
         problems.append(Problem("credentials_secret", reason, "write the Secret's namespace as namespace, too"))

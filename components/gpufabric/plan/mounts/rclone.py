@@ -66,7 +66,6 @@ def _options(bucket: BucketSpec, set_to: Tuning, *, from_secret: bool) -> Iterat
             else:
                 yield "env_auth", "true"
             yield "no_check_bucket", "true"
-            yield "chunk_size", chunk["chunk_size"]
         case "azure":
             yield "type", "azureblob"
             yield "account", bucket.account
