@@ -87,6 +87,67 @@ def test_what_a_request_names_must_exist_and_lie_in_the_region(ask: Ask) -> None
     assert f"projects/{PROJECT}/regions/us-west1/subnetworks/subnet" in answer["error"]["message"]
 
 
+RDMA = f"https://www.googleapis.com{GLOBAL}/networks/rdma"
+TCP = {"name": "rule", "network": RDMA, "allowed": [{"IPProtocol": "tcp"}]}
+FLEX = {"name": "flex", "config": {"flexStart": True}}
+
+
+@pytest.mark.parametrize(
+    ("service", "path", "body", "says"),
+    [
+        ("compute", f"{GLOBAL}/firewalls", TCP, "Firewall rules are not supported"),
+        (
+            "compute",
+            f"/compute/v1/projects/{PROJECT}/regions/us-west1/subnetworks",
+            {"name": "rail-0", "network": RDMA, "ipCidrRange": "10.1.0.0/24"},
+            "belongs to us-east4-b: a subnetwork in us-west1",
+        ),
+        (
+            "compute",
+            f"{REGION}/subnetworks",
+            {"name": "again", "network": f"{RDMA[:-4]}vpc", "ipCidrRange": "10.0.8.0/24"},
+            "10.0.8.0/24 conflicts with 10.0.0.0/20",
+        ),
+        ("container", f"{CLUSTERS}/train/nodePools", {"nodePool": {"name": "p", "locations": ["us-west1-a"]}}, "is not in"),
+        (
+            "container",
+            f"{CLUSTERS}/train/nodePools",
+            {"nodePool": {"name": "p", "networkConfig": {"additionalNodeNetworkConfigs": [{"network": "vpc"}]}}},
+            "need a cluster with multi-networking",
+        ),
+        ("container", f"{CLUSTERS}/train/nodePools", {"nodePool": FLEX}, "NO_RESERVATION"),
+        (
+            "container",
+            f"{CLUSTERS}/train/nodePools",
+            {
+                "nodePool": {
+                    "name": "p",
+                    "config": {"spot": True, "reservationAffinity": {"consumeReservationType": "ANY_RESERVATION"}},
+                }
+            },
+            "Spot nodes cannot use a reservation",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused(service: str, path: str, body: Any, says: str, ask: Ask) -> None:
+    cluster(ask)
+    profile = f"projects/{PROJECT}/global/networkProfiles/{ZONE}-vpc-roce"
+    assert ask("compute", "POST", f"{GLOBAL}/networks", {"name": "rdma", "networkProfile": profile})[0] == 200
+    status, answer = ask(service, "POST", path, body)
+    assert status == 400
+    assert says in answer["error"]["message"], answer
+
+
+def test_a_network_of_rdma_and_its_policy_belong_together(ask: Ask) -> None:
+    vpc(ask)
+    policies = f"{REGION}/firewallPolicies"
+    assert ask("compute", "POST", policies, {"name": "roce", "policyType": "RDMA_ROCE_POLICY"})[0] == 200
+    body = {"name": "a", "attachmentTarget": f"{RDMA[:-4]}vpc"}
+    status, answer = ask("compute", "POST", f"{policies}/roce/addAssociation", body)
+    assert status == 400
+    assert "cannot be associated" in answer["error"]["message"]
+
+
 def test_an_operation_is_done_when_it_is_asked_for_again(ask: Ask) -> None:
     _, first = ask("compute", "POST", f"{GLOBAL}/networks", {"name": "vpc"})
     assert first["status"] == "RUNNING"

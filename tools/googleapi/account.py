@@ -7,6 +7,7 @@ from typing import Any
 
 from tools.googleapi import troubles
 from tools.googleapi.forms import Answer, Operation, RefusalError
+from tools.googleapi.rules import check
 from tools.googleapi.special import SPECIAL
 from tools.googleapi.store import Body, Ledger, Store
 from tools.googleapi.things import base_of, completed, merged
@@ -72,9 +73,11 @@ class Account:
         if path_of(call).split("/")[-2:-1] == ["operations"]:
             return self._polled(ledger, call)
         self._must_exist(ledger, call)
+        turn = Turn(ledger, self, call, request.json or {})
+        check(turn)
         special = SPECIAL.get(str(call))
         if special:
-            target, body = special(Turn(ledger, self, call, request.json or {}))
+            target, body = special(turn)
         else:
             target, body = self._plain(call)(ledger, request, call)
         if call.method.answer != "Operation":
