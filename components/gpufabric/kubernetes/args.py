@@ -102,8 +102,8 @@ class ValidationArgs(TypedDict):
     floor_gbytes_per_s: NotRequired[float]
     """Least bus bandwidth of the largest message, GB/s (1e9 bytes/s), above 0 and up to 10,000. Default: the baseline table."""
     floor_all_gather_gbytes_per_s: NotRequired[float]
-    """The same of the all_gather between exactly two nodes over RDMA (``nccl``), above 0 and up to 10,000. Default: the
-    baseline table; without a row none."""
+    """The same of the all_gather between exactly two nodes by GPUDirect or RDMA (``nccl``), above 0 and up to 10,000. Default:
+    the baseline table; without a row none."""
     max_size: NotRequired[str]
     """Largest message, the one that is judged, 1K to 64G. Default: 8G on GPUs, 64M between CPUs."""
     run: NotRequired[int]

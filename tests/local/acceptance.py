@@ -1,0 +1,75 @@
+"""What the real API server says of everything that a program declares in a cluster: a dry run, strict about fields."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gpufabric.validation.api import Api, ApiError, path
+from tests.kubernetes.mocked import Recording
+
+_DRY = "?dryRun=All&fieldValidation=Strict"
+_TYPE = "kubernetes:"
+POD_KINDS = ("DaemonSet", "Deployment", "Job")
+
+
+class Server:
+    """The API server, and where its kinds are."""
+
+    def __init__(self, api: Api) -> None:
+        self.api = api
+        self._kinds: dict[str, dict[str, tuple[str, bool]]] = {}
+
+    def accept(self, obj: Mapping[str, Any]) -> None:
+        """Have an object judged; raises AssertionError with the server's own words."""
+        meta = obj["metadata"]
+        try:
+            self.api.create(self._at(obj["apiVersion"], obj["kind"], meta.get("namespace", "default")) + _DRY, obj)
+        except ApiError as error:
+            raise AssertionError(f"{obj['kind']} {meta.get('name')}: {error}") from None
+
+    def make(self, obj: Mapping[str, Any]) -> None:
+        """Create an object for good, unless it is there: others are refused without it."""
+        try:
+            self.api.create(self._at(obj["apiVersion"], obj["kind"], obj["metadata"].get("namespace", "default")), obj)
+        except ApiError as error:
+            if error.status != 409:
+                raise
+
+    def _at(self, version: str, kind: str, namespace: str) -> str:
+        group, _, number = version.rpartition("/")
+        plural, namespaced = self._of(version)[kind]
+        return path(plural, namespace=namespace if namespaced else "", group=group, version=number)
+
+    def _of(self, version: str) -> dict[str, tuple[str, bool]]:
+        if version not in self._kinds:
+            listed = self.api.get(f"/api{'s' if '/' in version else ''}/{version}")["resources"]
+            self._kinds[version] = {
+                each["kind"]: (each["name"], each["namespaced"]) for each in listed if "/" not in each["name"]
+            }
+        return self._kinds[version]
+
+
+def declared(recording: Recording) -> list[dict[str, Any]]:
+    """The objects of a cluster that a program makes, as they would be sent."""
+    made = [each for each in recording.resources if each.type.startswith(_TYPE) and not each.read]
+    return [
+        {
+            "apiVersion": each.type.removeprefix(_TYPE).rpartition(":")[0].removeprefix("core/"),
+            "kind": each.type.rpartition(":")[2],
+        }
+        | {key: value for key, value in each.inputs.items() if key not in _UNKNOWN_TO_A_CLUSTER}
+        for each in made
+    ]
+
+
+def with_pods(objects: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The objects, the rank Jobs that coordinators create, and the pods of all: those are judged by more rules than templates."""
+    found = [dict(each) for each in objects]
+    found += [json.loads(each["data"]["gate.json"])["rank_job"] for each in found if "gate.json" in each.get("data", {})]
+    return [*found, *(_pod(each) for each in found if each["kind"] in POD_KINDS)]
+
+
+def _pod(owner: Mapping[str, Any]) -> dict[str, Any]:
+    template = owner["spec"]["template"]
+    metadata = {**template.get("metadata", {}), "name": "a-pod", "namespace": owner["metadata"].get("namespace", "default")}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
