@@ -52,18 +52,17 @@ class Server:
 def declared(recording: Recording) -> list[dict[str, Any]]:
     """The objects of a cluster that a program makes, as they would be sent."""
     made = [each for each in recording.resources if each.type.startswith(_TYPE) and not each.read]
-    return [
-        {
-            "apiVersion": each.type.removeprefix(_TYPE).rpartition(":")[0].removeprefix("core/"),
-            "kind": each.type.rpartition(":")[2],
-        }
-        | {key: value for key, value in each.inputs.items() if key not in _UNKNOWN_TO_A_CLUSTER}
-        for each in made
-    ]
+    return [{**each.inputs, **_typed(each.type)} for each in made]
+
+
+def _typed(token: str) -> dict[str, str]:
+    """``kubernetes:apps/v1:DaemonSet`` as a cluster writes it."""
+    _, version, kind = token.split(":")
+    return {"apiVersion": version.removeprefix("core/"), "kind": kind}
 
 
 def with_pods(objects: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The objects, the rank Jobs that coordinators create, and the pods of all: those are judged by more rules than templates."""
+    """The objects, the rank Jobs that coordinators create, and the pods of all: pods are held to more rules than templates."""
     found = [dict(each) for each in objects]
     found += [json.loads(each["data"]["gate.json"])["rank_job"] for each in found if "gate.json" in each.get("data", {})]
     return [*found, *(_pod(each) for each in found if each["kind"] in POD_KINDS)]
