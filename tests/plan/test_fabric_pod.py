@@ -344,6 +344,13 @@ def test_the_look_needs_an_image_where_none_is_known() -> None:
     assert problems(cpu) == ["node_groups[0].preflight: it looks at GPUs; node_groups[0] has accelerators: cpu; leave it out"]
 
 
+def test_a_queue_of_validated_nodes_has_none_to_give() -> None:
+    assert problems(spec_of(ULTRA, group__preflight={}, group__scheduler={"kind": "kueue"})) == [
+        "node_groups[0].preflight: the queue gives out validated nodes alone, and here nodes are made for each job; "
+        "leave out scheduler, or preflight"
+    ]
+
+
 class Node:
     """A node as the look sees it: nvidia-smi's answers, RDMA ports and interfaces."""
 

@@ -18,6 +18,9 @@ def preflight_problems(group: NodeGroupSpec, accelerators: GroupAccelerators, fa
     at = f"{path}.preflight"
     if not accelerators.count:
         return [Problem(at, f"it looks at GPUs; {path} has accelerators: cpu", "leave it out")]
+    if group.scheduler is not None:
+        reason = "the queue gives out validated nodes alone, and here nodes are made for each job"
+        return [Problem(at, reason, "leave out scheduler, or preflight")]
     if not group.preflight.image and not fabric.table_image:
         reason = f"missing: no rank image is known for {fabric.name}"
         return [Problem(f"{at}.image", reason, "name an image with a shell and nvidia-smi, with its tag or digest")]
