@@ -159,6 +159,14 @@ def test_what_a_vendors_script_has_set_reaches_every_rank_once(pod: Pod) -> None
     assert "OTHER" not in given
 
 
+def test_a_vendors_script_does_not_silence_what_proves_the_transport(pod: Pod) -> None:
+    pod.authorize()
+    pod.environment |= {"NCCL_DEBUG": "WARN", "GATE_FORWARD": "NCCL_DEBUG", contract.ENV_SCRIPT: "/usr/local/gib/env.sh"}
+    pod.programs.fake("mpirun", 'echo "# NCCL_DEBUG is $NCCL_DEBUG"')
+    assert pod.run() == 0, pod.output
+    assert pod.text("shared/output") == "# NCCL_DEBUG is INFO"
+
+
 def test_without_a_vendors_script_only_what_is_named_is_handed_on(pod: Pod) -> None:
     pod.authorize()
     pod.environment |= {"NCCL_NET": "gIB", "NCCL_TUNER_CONFIG_PATH": "/gib/tuner", "GATE_FORWARD": "NCCL_NET"}

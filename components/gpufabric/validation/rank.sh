@@ -20,6 +20,7 @@
 set -u
 PATH="${PATH:-/usr/bin:/bin}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/nvidia/bin" # the last one: GKE's nvidia-smi
 export PATH
+if [ -n "${GATE_ENVIRONMENT_SCRIPT:-}" ]; then export NCCL_DEBUG=INFO; fi # it may ask for less, and INFO proves the transport
 root=${GATE_ROOT:-/gate}
 shared=$root/shared
 log=${GATE_TERMINATION_LOG:-/dev/termination-log}
