@@ -52,7 +52,9 @@ class Server:
 def declared(recording: Recording) -> list[dict[str, Any]]:
     """The objects of a cluster that a program makes, as they would be sent."""
     made = [each for each in recording.resources if each.type.startswith(_TYPE) and not each.read]
-    return [{**each.inputs, **_typed(each.type)} for each in made]
+    # Pulumi names what the program does not, after the resource.
+    named = [{**each.inputs, "metadata": {"name": each.name, **each.inputs.get("metadata", {})}} for each in made]
+    return [{**body, **_typed(each.type)} for body, each in zip(named, made, strict=True)]
 
 
 def _typed(token: str) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """A whole AWS sample with a real verdict: AWS is the stand-in, its EKS cluster is a local cluster, and the gate runs on it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from tests.engine.samples import STACKS, hold_what_exists, read_sample
 from tests.engine.stack import made_stack
 from tests.local import cloud_cluster
 from tests.local.conftest import NAME, running_cluster
+from tests.local.gate_stack import FLOOR
 from tools.up import describe
 
 pytestmark = [pytest.mark.engine, pytest.mark.local]
@@ -22,6 +24,8 @@ REPLACED = {
     "the EKS cluster": "a local cluster, whose endpoint and authority the stand-in hands out",
     "aws eks get-token": "a program that prints a client certificate of the local cluster",
     "g6e.48xlarge": "machines n0 and n1 of the local cluster, with the labels and taints of the declared node group",
+    "the ranks' image": "localhost/gpufabric/gate:1",
+    "backend nccl and its floor": f"backend mpi and a floor of {FLOOR} GB/s",
     **cloud_cluster.REPLACED,
 }
 
@@ -32,7 +36,8 @@ def test_a_sample_ends_in_a_real_verdict(tmp_path: Path, capsys: pytest.CaptureF
         made.cloud.hand_out(CLUSTER, endpoint=endpoint, certificateAuthority={"data": authority})
         cloud_cluster.token_program(cluster, tmp_path / "programs", "aws", "eks", "get-token")
         stack = cloud_cluster.with_programs(made, tmp_path / "programs")
-        wish = cloud_cluster.on_cpus(read_sample(STACKS / f"Pulumi.{SAMPLE}.yaml"), cluster.image, REPLACED)
+        mpi: dict[str, Any] = {"rank_image": cluster.image, "backend": "mpi", "floor_gbytes_per_s": FLOOR}
+        wish = cloud_cluster.on_cpus(read_sample(STACKS / f"Pulumi.{SAMPLE}.yaml"), cluster.image, REPLACED, **mpi)
         hold_what_exists(stack.cloud, wish)
         api = connect(str(cluster.kubeconfig), None)
 

@@ -14,6 +14,7 @@ from gpufabric.hardware import machine_fabrics
 from gpufabric.hardware.fabric_pods import fabric_pods
 from gpufabric.hardware.machines import gcp_machines
 from gpufabric.plan import GroupPlan, PodProfile, ProfileConflictError
+from gpufabric.plan.explain import explain
 from gpufabric.plan.job_preflight import NAME as PREFLIGHT
 from gpufabric.plan.profile import entry
 from gpufabric.validation import contract
@@ -344,11 +345,28 @@ def test_the_look_needs_an_image_where_none_is_known() -> None:
     assert problems(cpu) == ["node_groups[0].preflight: it looks at GPUs; node_groups[0] has accelerators: cpu; leave it out"]
 
 
+def lines_of(machine: str, **changes: Any) -> dict[str, str]:
+    ((_, lines),) = explain(plan_of(spec_of(machine, **changes)))
+    return {line.subject: line.decision for line in lines}
+
+
+def test_explain_says_what_pods_have_and_who_may_run() -> None:
+    mega = lines_of(MEGA)
+    assert mega["rails"] == f"an interface for each of {', '.join(f'gpu-{rail}' for rail in range(8))}"
+    assert mega["sidecar"].startswith("tcpxo-daemon, us-docker.pkg.dev/")
+    assert mega["script"] == "/usr/local/nvidia/lib64/nccl-env-profile.sh, before the command"
+    claims = lines_of(ULTRA, group__fabric_attachment="dranet", group__preflight={})
+    assert claims["rails"] == "a claim of 8 mrdma.google.com"
+    assert claims["admission"] == "jobs run on any node of the group, and look at it before they start"
+    assert "rails" not in {line.subject for _, lines in explain(plan_of(H100)) for line in lines}
+
+
 def test_a_queue_of_validated_nodes_has_none_to_give() -> None:
-    assert problems(spec_of(ULTRA, group__preflight={}, group__scheduler={"kind": "kueue"})) == [
+    (found,) = problems(spec_of(ULTRA, group__preflight={}, group__scheduler={"kind": "kueue"}))
+    assert found == (
         "node_groups[0].preflight: the queue gives out validated nodes alone, and here nodes are made for each job; "
         "leave out scheduler, or preflight"
-    ]
+    )
 
 
 class Node:

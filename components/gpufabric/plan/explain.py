@@ -34,6 +34,24 @@ def explain_group(group: GroupPlan, nodes: Iterable[Line]) -> tuple[str, tuple[L
     return title, (*nodes, *_lines(group))
 
 
+def _parts(group: GroupPlan) -> Iterator[Line]:
+    """What a fabric of GKE adds to pods."""
+    parts, fabric = group.profile.fabric.parts, group.fabric
+    if fabric.pod is None:
+        return
+    rails = ", ".join(fabric.pod.rail_networks(fabric.rails))
+    yield Line(
+        "rails",
+        f"a claim of {fabric.rails} {fabric.pod.device_class}" if fabric.claims else f"an interface for each of {rails}",
+        "claimed by resource" if fabric.claims else "in the order of the node pool's networks",
+    )
+    if parts.sidecar:
+        why = f"it works with this plugin alone: {fabric.pod.plugin}"
+        yield Line("sidecar", f"{parts.sidecar['name']}, {parts.sidecar['image']}", why)
+    if parts.environment_script:
+        yield Line("script", f"{parts.environment_script}, before the command", "it holds the vendor's settings of NCCL")
+
+
 def _existing(group: GroupPlan) -> Iterator[Line]:
     selector = ", ".join(f"{key}={value}" for key, value in group.node_selector.items())
     yield Line("nodes", f"exactly {group.nodes} nodes labelled {selector}", "they exist; no machine is created")
@@ -48,6 +66,7 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
         yield Line(
             "environment", ", ".join(f"{k}={v}" for k, v in group.profile.fabric.environment.items()), "set in every job"
         )
+    yield from _parts(group)
     if gate.gate.health:
         yield from _health(gate.gate.health)
     yield Line("image of the ranks", gate.gate.image, _promise(expected.backend))

@@ -53,8 +53,8 @@ class ValidationSpec(Wish):
     floor_gbytes_per_s: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None = None
     """Least bus bandwidth of the largest message, GB/s (1e9 bytes/s). Default: the baseline table; without a row, required."""
     floor_all_gather_gbytes_per_s: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None = None
-    """The same of the all_gather that ``nccl`` runs after the all_reduce between exactly two nodes, by GPUDirect or RDMA. Default:
-    the baseline table; without a row its figure is shown, and only a complete run with right data counts."""
+    """The same of the all_gather that ``nccl`` runs after the all_reduce between two nodes, by GPUDirect or RDMA. Default: the
+    baseline table; without a row its figure is shown, and only a complete run with right data counts."""
     max_size: Annotated[str, AfterValidator(_size)] | None = None
     """Largest message, the one that is judged. Default 8G on GPUs, 64M between CPUs."""
     run: Annotated[WholeNumber, Field(ge=1, le=1_000_000)] = 1
