@@ -42,7 +42,7 @@ LADDER: dict[str, list[str]] = {
 # tests/mounts is a third one: it needs no cluster, and mostly waits for uploads.
 LANES: dict[str, list[str]] = {
     "test": ["aws", "queue", "mounts", "node_check", "cluster", "gate", "hold", "wheel"],
-    "test2": ["controller", "reserve", "torch", "localise", "faults"],
+    "test2": ["gcp", "controller", "reserve", "torch", "localise", "faults"],
 }
 
 

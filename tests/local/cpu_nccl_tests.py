@@ -58,13 +58,13 @@ def gather(ranks: Gatherers, wanted: sweep.Options) -> int:
         side = f"  {found.time_us:>10.2f} {found.algbw_gbytes_per_s:>9.4f} {busbw:>9.4f} {found.wrong:>6}"
         rows.append(f"  {size:>12} {size // sweep.FLOAT_BYTES:>12} {'float':>8} {'none':>6} {-1:>6}{side}{side}")
         wrong, size = wrong + found.wrong, size * wanted.factor
+    listed = ranks.gather((os.getpid(), os.uname().nodename, ranks.device))
     if ranks.rank == 0:
+        print("# Collective test starting: all_gather_perf\n# Using devices")
+        for rank, (pid, host, (number, kind, what)) in enumerate(listed):
+            print(f"#  Rank {rank:>2} Group  0 Pid {pid:>6} on {host:>10} device {number:>2} [{kind}] {what}")
         bounds = f"# Out of bounds values : {wrong} {'FAILED' if wrong else 'OK'}"
-        print(
-            "\n".join(
-                ["# Collective test starting: all_gather_perf", *sweep._HEADER, *rows, bounds, "# Avg bus bandwidth    : 0"]
-            )
-        )
+        print("\n".join([*sweep._HEADER, *rows, bounds, "# Avg bus bandwidth    : 0"]), flush=True)
     return sweep.WRONG_SUMS if wrong else 0
 
 

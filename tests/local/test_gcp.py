@@ -108,7 +108,7 @@ def test_a_sample_ends_in_a_real_verdict(gke: LocalCluster, tmp_path: Path, caps
         stack = cloud_cluster.with_programs(made, tmp_path / "programs")
         wish = read_sample(STACKS / f"Pulumi.{SAMPLE}.yaml")
         floors = dict.fromkeys(("floor_gbytes_per_s", "floor_all_gather_gbytes_per_s"), FLOOR)
-        wish = cloud_cluster.on_cpus(wish, gke.image, REPLACED, warnings=OF_FABRIC, rank_image=RANKS, **floors)
+        wish = cloud_cluster.on_cpus(wish, gke.image, REPLACED, warnings=OF_FABRIC, rank_image=RANKS, max_size="1M", **floors)
         hold_what_exists(stack.cloud, wish)
         group = wish["node_groups"][0]["name"]
         api = connect(str(gke.kubeconfig), None)
