@@ -262,6 +262,8 @@ def test_trees() -> None:
     assert values.at(tree, "a.b") == [1, 2]
     assert values.read(values.write({"n": 3, "f": 0.5, "s": [1, {"x": None}]})) == {"n": 3, "f": 0.5, "s": [1, {"x": None}]}
     assert values.merged({"a": {"x": 1, "y": 2}}, {"a": {"y": 3}}) == {"a": {"x": 1, "y": 3}}
+    assert values.merged({"a": [{"x": 1}]}, {"a": [{"y": 2}]}) == {"a": [{"x": 1, "y": 2}]}
+    assert values.merged({"a": [{"x": 1}]}, {"a": []}) == {"a": []}
     assert dict(values.differences({"a": [1, 2], "b": 1}, {"a": [1, 3], "c": 1})) == {
         "a[1]": "update",
         "b": "delete",

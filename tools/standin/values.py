@@ -132,7 +132,9 @@ def projected(actual: Any, asked: Any) -> Any:
 
 
 def merged(under: Any, over: Any) -> Any:
-    """``over`` where it says something, else ``under``."""
+    """``over`` where it says something, else ``under``; entry by entry in lists of the same length."""
+    if isinstance(under, list) and isinstance(over, list) and len(under) == len(over):
+        return [merged(mine, theirs) for mine, theirs in zip(under, over, strict=True)]
     if isinstance(under, dict) and isinstance(over, dict):
         keys = [*over, *(key for key in under if key not in over)]
         return {key: merged(under[key], over[key]) if key in under and key in over else (over | under)[key] for key in keys}
