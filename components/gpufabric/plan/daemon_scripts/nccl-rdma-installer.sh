@@ -3,8 +3,8 @@
 set -eu
 /scripts/container_entry.sh install
 bin=/usr/local/home/kubernetes/bin
-cp -r /var/lib/gib/lib64/. "$bin/nvidia/lib64"
 rm -f "$bin/gib/scripts/set_nccl_env.sh"
+cp -r /var/lib/gib/lib64/. "$bin/nvidia/lib64"
 for each in /var/lib/gib/*; do
   if [ "${each##*/}" != scripts ]; then cp -r "$each" "$bin/gib"; fi
 done
