@@ -28,16 +28,26 @@ UNKNOWN: Final = Unknown()
 class Node:
     """One place of a tree. Reading what is not known, or has another type than the resource's schema, raises."""
 
-    __slots__ = ("path", "value")
+    __slots__ = ("_key", "_parent", "value")
 
-    def __init__(self, value: Any, path: str = "") -> None:
+    def __init__(self, value: Any, parent: "Node | None" = None, key: str | int = "") -> None:
         self.value = value.value if isinstance(value, Secret) else value
-        self.path = path
+        self._parent, self._key = parent, key
+
+    @property
+    def path(self) -> str:
+        """Where it is: ``networkInterfaces[0].deviceIndex``. Put together when it is asked for: a tree has thousands."""
+        above = self._parent.path if self._parent is not None else ""
+        if isinstance(self._key, int):
+            return f"{above}[{self._key}]"
+        return f"{above}.{self._key}" if above and self._key else above or self._key
 
     def __getitem__(self, key: str) -> "Node":
         """The place below; absent below what is absent."""
-        found = self._typed(dict, "a mapping")
-        return Node(None if found is None else found.get(key), f"{self.path}.{key}" if self.path else key)
+        found = self.value
+        if found is not None and not isinstance(found, dict):
+            found = self._typed(dict, "a mapping")
+        return Node(None if found is None else found.get(key), self, key)
 
     def at(self, path: str) -> "Node":
         """The place at a dotted path."""
@@ -58,6 +68,8 @@ class Node:
 
     def text(self) -> str:
         """A text, "" where none is."""
+        if isinstance(self.value, str):
+            return self.value
         if isinstance(self.value, int | float) and not isinstance(self.value, bool):
             return f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
         found = self._typed(str, "a text")
@@ -94,7 +106,7 @@ class Node:
         if isinstance(self.value, dict | str):
             return [self] if self.value else []
         found = self._typed(list, "a list") or []
-        return [Node(each, f"{self.path}[{number}]") for number, each in enumerate(found)]
+        return [Node(each, self, number) for number, each in enumerate(found)]
 
     def texts(self) -> list[str]:
         """A list of texts."""

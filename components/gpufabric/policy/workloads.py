@@ -39,7 +39,7 @@ class Pods:
     def volume(self, name: str) -> Node:
         """The volume of this name, or an absent place."""
         found = (each for each in self.spec["volumes"].items() if each["name"].text() == name)
-        return next(found, Node(None, self.spec.path))
+        return next(found, Node(None, self.spec, "volumes"))
 
 
 def namespace_of(resource: Resource) -> str:

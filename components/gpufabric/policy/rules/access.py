@@ -243,7 +243,7 @@ def _plain_entries(props: Node, key: str) -> Iterator[tuple[str, Node]]:
         return
     for name, value in (raw or {}).items() if isinstance(raw, dict) else ():
         if not isinstance(value, Secret):
-            yield name, Node(value, f"{key}.{name}")
+            yield name, props[key][name]
 
 
 def _holds_key(place: Node, where: str) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Network interfaces of GPU nodes on AWS: layout, security groups, addresses."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 from gpufabric.hardware import AwsMachine, aws_machines
@@ -40,9 +41,10 @@ def _places(template: Resource) -> list[Place]:
     )
 
 
-def _layout(machine: AwsMachine) -> list[Place]:
+@cache
+def _layout(machine: AwsMachine) -> tuple[Place, ...]:
     found = node_interfaces(machine, fabric=True)
-    return sorted((each.card, each.device, each.kind) for each in found)
+    return tuple(sorted((each.card, each.device, each.kind) for each in found))
 
 
 def _older(machine: AwsMachine, places: list[Place]) -> bool:
@@ -89,7 +91,7 @@ def nic_layout(template: Resource, stack: Stack, settings: Settings) -> Iterator
         raise NotCheckedError(f"machine {name} stands in no table")
     places = _places(template)
     ours = [each for each in places if each[2] in EFA_TYPES or each[:2] == (0, 0)]  # further plain interfaces carry IP
-    if ours != _layout(machine) and not _older(machine, ours):
+    if tuple(ours) != _layout(machine) and not _older(machine, ours):
         yield f"{name}: {_fault(machine, ours)}"
 
 

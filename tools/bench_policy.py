@@ -1,0 +1,53 @@
+"""What the policy pack costs: a preview of 1,000 launch templates of 32 NICs with it, over the same without (goal 1.1)."""
+
+from pathlib import Path
+
+from tools.bench_timing import Measured, checked, paired
+from tools.engine import Engine, make_project
+from tools.folders import REPOSITORY
+from tools.standin.standin import running
+
+TEMPLATES = 1000
+PROGRAM = f'''"""Launch templates as a p5 has them."""
+from pulumi_aws import ec2
+
+network = ec2.Vpc("net", cidr_block="10.0.0.0/16")
+group = ec2.SecurityGroup("fabric", vpc_id=network.id)
+for direction in (ec2.SecurityGroupRule("in", type="ingress", protocol="-1", from_port=0, to_port=0, self=True,
+                                        security_group_id=group.id),
+                  ec2.SecurityGroupRule("out", type="egress", protocol="-1", from_port=0, to_port=0, self=True,
+                                        security_group_id=group.id)):
+    pass
+cards = [(0, 0, "interface"), (0, 1, "efa-only"), *((card, 0, "efa-only") for card in range(1, 32))]
+for number in range({TEMPLATES}):
+    ec2.LaunchTemplate(
+        f"t{{number}}",
+        instance_type="p5.48xlarge",
+        network_interfaces=[
+            {{"network_card_index": card, "device_index": device, "interface_type": kind, "security_groups": [group.id]}}
+            for card, device, kind in cards
+        ],
+        metadata_options={{"http_tokens": "required"}},
+        block_device_mappings=[{{"device_name": "/dev/xvda", "ebs": {{"encrypted": "true"}}}}],
+    )
+'''
+
+
+def measure(scratch: Path) -> list[Measured]:
+    """One row."""
+    folder = scratch / "policy"
+    program = folder / "program"
+    program.mkdir(parents=True)
+    (program / "__main__.py").write_text(PROGRAM, encoding="utf-8")
+    with running(folder / "cloud.sqlite", "aws") as cloud:
+        engine = Engine(folder / "state", None, make_project(folder / "project", program), cloud.environment)
+        engine.select("policy")
+        preview = ("preview", "--suppress-outputs", "--suppress-progress", "--stack", "policy")
+        guarded, bare = paired(
+            lambda: checked(engine.run(*preview, "--policy-pack", str(REPOSITORY / "policies"))),
+            lambda: checked(engine.run(*preview)),
+            rounds=3,
+        )
+    return [
+        ("policy pack", guarded, bare, f"the same preview without it, {TEMPLATES:,} launch templates of 32 NICs (goal 1.1)")
+    ]
