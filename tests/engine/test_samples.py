@@ -12,6 +12,7 @@ from tests.engine.samples import CLOUDS, SAMPLES, STACKS, cloud_of, hold_what_ex
 from tests.engine.stack import EngineStack, made_stack
 from tests.kubernetes.golden import FOLDER
 from tests.lives import selected, two_at_a_time
+from tools.folders import REPOSITORY
 from tools.standin.verdicts import hold_verdicts
 
 pytestmark = pytest.mark.engine
@@ -49,7 +50,8 @@ def live(sample: Path, folder: Path) -> None:
         stack.assert_converged()
         verdicts = stack.engine.outputs(stack.name)["validation"]
         assert {each["outcome"] for each in verdicts.values()} == {"pass"}
-        second = stack.succeed("up")
+        # With the policy pack beside it: all values are known now, and a mandatory rule that is broken fails an `up`.
+        second = stack.succeed("up", "--policy-pack", str(REPOSITORY / "policies"))
         assert second.keys() == {"unchanged"}, second
         unprotect(stack, wish, cloud.filesystems)
         stack.succeed("destroy")

@@ -565,8 +565,10 @@ CASES: dict[str, Cases] = {
                 made("aws:eks/addon:Addon", "agent", addonName="eks-node-monitoring-agent"), nodeRepairConfig={"enabled": True}
             ),
             fabric(pods(container={"image": "nvcr.io/nvidia/k8s/dcgm-exporter:4.4"})),
+            [pool(node={"flexStart": True}, management={"autoRepair": False})],
         ],
         fails=[
+            ([pool()], "management.autoRepair is not true, and no health agent is in the program"),
             (fabric(made(CLUSTER, "cluster")), "nodeRepairConfig.enabled is not true"),
             (
                 fabric(made(CLUSTER, "cluster"), nodeRepairConfig={"enabled": True}),

@@ -8,20 +8,24 @@ import pytest
 import gpufabric.preflight
 from gpufabric.policy import RULES, Stack
 from gpufabric.policy.judge import Result, over
-from tests.aws.test_goldens import SAMPLES as AWS
-from tests.aws.test_goldens import recorded
+from tests.aws import test_goldens as aws
+from tests.gcp import test_goldens as gcp
 from tests.kubernetes.stack_plans import declare, samples
 from tests.policy.seen import stack_of
 
 KUBERNETES = samples("kubernetes")
-every_sample = pytest.mark.parametrize("sample", [*AWS, *KUBERNETES], ids=lambda path: path.name.split(".")[1])
+every_sample = pytest.mark.parametrize(
+    "sample", [*aws.SAMPLES, *gcp.SAMPLES, *KUBERNETES], ids=lambda path: path.name.split(".")[1]
+)
 
 
 @cache
 def results(sample: Path) -> list[Result]:
     """What the rules say of a sample."""
-    if sample in AWS:
-        stack = stack_of(recorded(sample))
+    if sample in aws.SAMPLES:
+        stack = stack_of(aws.recorded(sample))
+    elif sample in gcp.SAMPLES:
+        stack = stack_of(gcp.recorded(sample))
     else:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(gpufabric.preflight, "preflight_kubernetes", lambda plan: None)

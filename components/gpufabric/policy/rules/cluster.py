@@ -89,10 +89,12 @@ def _cluster_is_here(group: Resource, stack: Stack) -> bool:
 )
 def health_agent_present(resource: Resource, stack: Stack, settings: Settings) -> Iterator[str]:
     """Something watches the health of GPU nodes, and sick ones are repaired or drained."""
-    if gpu_group(resource, stack) is None or _runs(stack, "node-problem-detector", "dcgm", "gpu-operator"):
+    group = gpu_group(resource, stack)
+    if group is None or _runs(stack, "node-problem-detector", "dcgm", "gpu-operator"):
         return
     if resource.kind == GKE_POOL:
-        if not resource.props.at("management.autoRepair").flag():
+        # GKE takes no auto-repair with flex-start, whose nodes live for days and are made anew for the next job.
+        if group.way != "flex_start" and not resource.props.at("management.autoRepair").flag():
             yield "management.autoRepair is not true, and no health agent is in the program"
         return
     repaired = resource.props.at("nodeRepairConfig.enabled").flag()
