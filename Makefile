@@ -70,3 +70,4 @@ soak: toolchain
 
 bench: toolchain
 	@$(PY) -m tools.bench
+	@$(PY) -m tests.mounts.saves

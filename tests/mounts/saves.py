@@ -1,5 +1,7 @@
 """Saves through each mode at several bandwidths of the server, in one run: what ``make bench`` prints and the tests assert."""
 
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,3 +81,15 @@ def table(found: list[Save]) -> str:
         ratio = f"{each.close_s / cached[each.mbytes_per_s]:.2f}"
         lines.append(f"{each.mode:14}{server:>12}{each.size // MIB:>6} MiB{each.close_s:>8.2f} s{durable:>12}{ratio:>22}")
     return "\n".join(lines)
+
+
+def main() -> int:
+    """Print the table of one run: ``python3 -m tests.mounts.saves [MIB]``; ``make bench`` does."""
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else 256
+    with tempfile.TemporaryDirectory() as folder:
+        print(table(list(saves(Path(folder), size * MIB, (25, 50, 100)))), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
