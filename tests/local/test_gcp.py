@@ -107,8 +107,9 @@ def test_a_sample_ends_in_a_real_verdict(gke: LocalCluster, tmp_path: Path, caps
         cloud_cluster.token_program(gke, tmp_path / "programs", "gke-gcloud-auth-plugin")
         stack = cloud_cluster.with_programs(made, tmp_path / "programs")
         wish = read_sample(STACKS / f"Pulumi.{SAMPLE}.yaml")
-        floors = dict.fromkeys(("floor_gbytes_per_s", "floor_all_gather_gbytes_per_s"), FLOOR)
-        wish = cloud_cluster.on_cpus(wish, gke.image, REPLACED, warnings=OF_FABRIC, rank_image=RANKS, max_size="1M", **floors)
+        held: dict[str, Any] = dict.fromkeys(("floor_gbytes_per_s", "floor_all_gather_gbytes_per_s"), FLOOR)
+        held |= {"rank_image": RANKS, "max_size": "1M", "start_minutes": 2, "benchmark_minutes": 3}
+        wish = cloud_cluster.on_cpus(wish, gke.image, REPLACED, warnings=OF_FABRIC, **held)
         hold_what_exists(stack.cloud, wish)
         group = wish["node_groups"][0]["name"]
         api = connect(str(gke.kubeconfig), None)
@@ -117,7 +118,7 @@ def test_a_sample_ends_in_a_real_verdict(gke: LocalCluster, tmp_path: Path, caps
             config = cloud_cluster.await_made(stack, NODE_POOL, group)["nodeConfig"]
             cloud_cluster.join(api, config["labels"], config["taints"])
 
-        cloud_cluster.up_with(stack, wish, tmp_path / "up.log", nodes_join)
+        cloud_cluster.up_with(stack, wish, tmp_path / "up.log", nodes_join, timeout_s=400)
         verdict = stack.engine.outputs(stack.name)["validation"][group]
         with capsys.disabled():
             print("\n".join(["", *(f"  {real}: {there}" for real, there in REPLACED.items()), describe(group, verdict)]))
