@@ -4,7 +4,7 @@ no-op up      of our stack over a flat program that declares the same resources 
 import        of gpufabric.kubernetes over pulumi, pydantic and the SDK modules it uses    (goal 1.1)
 gate          the whole gate over the bare mpirun of the same sweep in pods that stand ready
 pods          start and end of the same pods with nothing to do in them, over the same mpirun
-aws ...       see bench_aws
+aws ..., gcp ...   see bench_clouds
 policy pack   see bench_policy
 gate - pods   the gate without its pods' start and end over the same mpirun                (goal 1.1)
 
@@ -26,7 +26,7 @@ from typing import Any
 from gpufabric.preflight import connect
 from gpufabric.validation import contract
 from gpufabric.validation.api import Api, path
-from tools import bench_aws, bench_policy, bench_rounds
+from tools import bench_clouds, bench_policy, bench_rounds
 from tools.bench_timing import Measured, checked, paired
 from tools.engine import Engine, make_project
 from tools.errors import run_reporting
@@ -74,7 +74,7 @@ def main() -> int:
     lifecycle.up(CLUSTER, None, None)
     try:
         with tempfile.TemporaryDirectory() as scratch:
-            rows = [_import(Path(scratch)), *_up_and_gate(Path(scratch)), *bench_aws.measure(Path(scratch))]
+            rows = [_import(Path(scratch)), *_up_and_gate(Path(scratch)), *bench_clouds.measure(Path(scratch))]
             rows += bench_policy.measure(Path(scratch))
     finally:
         lifecycle.down(CLUSTER)
