@@ -129,7 +129,9 @@ def test_flex_start_begins_with_no_node_and_no_hold() -> None:
 
 
 def test_reserved_capacity_never_surges() -> None:
-    pool = of("gcp-a3-mega-reservation").one("NodePool", "gcp-a3-mega-reservation-train").inputs
+    made = of("gcp-a3-mega-reservation").one("NodePool", "gcp-a3-mega-reservation-train")
+    assert made.options["deleteBeforeReplace"] is True, "there is no room for a successor"
+    pool = made.inputs
     assert pool["upgradeSettings"] == {"strategy": "SURGE", "maxSurge": 0, "maxUnavailable": 1}
     affinity = pool["nodeConfig"]["reservationAffinity"]
     assert affinity["consumeReservationType"] == "SPECIFIC_RESERVATION"

@@ -150,6 +150,8 @@ class GkeGpuNodePool(ComponentResource):
                 parent=self,
                 depends_on=roles,
                 custom_timeouts=CustomTimeouts(create=_TIMEOUT, update=_TIMEOUT, delete=_TIMEOUT),
+                # A full reservation has no room for a successor: made first, it would wait for ever.
+                delete_before_replace=capacity.reserved or None,
             ),
         )
 
