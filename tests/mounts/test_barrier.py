@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gpufabric.mounts import contract
-from tests.mounts.node import MIB, Node, await_, cached_plan, checksum, write
+from gpufabric.mounts import contract, rc
+from tests.mounts.node import BUCKET, MIB, Node, await_, cached_plan, checksum, write
 
 SHELLS = [each for each in (["dash"], ["bash", "--posix"], ["busybox", "sh"]) if shutil.which(each[0])]
 
@@ -126,6 +126,15 @@ def test_the_agent_stays_until_the_mount_beside_it_has_ended(node: Node) -> None
     node.stop("mount", signal.SIGTERM)
     assert agent.wait(timeout=20) == 0
     assert "last.pt" in node.in_bucket()
+
+
+def test_the_remote_control_gives_figures_and_nothing_else(node: Node) -> None:
+    """Its socket is the mount's and the agent's alone; even there nobody reads keys, deletes objects or runs commands."""
+    socket = str(node.disk / "run" / "rc.sock")
+    assert rc.call(socket, "vfs/stats")["fs"] == f"{contract.STORE}:{BUCKET}"
+    for command in ("config/dump", "config/get", "operations/purge", "core/command", "core/quit", "vfs/forget"):
+        with pytest.raises(rc.NoAnswerError, match="403"):
+            rc.call(socket, command)
 
 
 def test_without_a_cache_there_is_nothing_to_wait_for(start: Callable[..., Node]) -> None:

@@ -36,6 +36,7 @@ CLUSTER = (
     Requirement("conntrack", "conntrack"),
     Requirement("util-linux", "nsenter"),
     Requirement("procps", "sysctl"),
+    Requirement("fuse3", "fusermount3"),  # of the tests' mounts, and of their image
 )
 IMAGE = (
     Requirement("mmdebstrap", "mmdebstrap"),
