@@ -42,7 +42,12 @@ def measure(scratch: Path) -> list[Measured]:
     with running(folder / "cloud.sqlite", "aws") as cloud:
         engine = Engine(folder / "state", None, make_project(folder / "project", program), cloud.environment)
         engine.select("policy")
-        preview = ("preview", "--suppress-outputs", "--suppress-progress", "--stack", "policy")
+        preview = (
+            "preview",
+            "--json",
+            "--stack",
+            "policy",
+        )  # the usual display redraws all rows for each: it costs more than the rest
         guarded, bare = paired(
             lambda: checked(engine.run(*preview, "--policy-pack", str(REPOSITORY / "policies"))),
             lambda: checked(engine.run(*preview)),

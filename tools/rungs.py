@@ -23,6 +23,7 @@ LADDER: dict[str, list[str]] = {
         "tests/report",
         "tests/policy/test_rules.py",
         "tests/policy/test_docs.py",
+        "tests/policy/test_server.py",
         "tests/review",
         "tests/ci",
         "tests/cli",

@@ -62,8 +62,12 @@ def mandatory(log: str) -> set[str]:
 
 def test_each_mistake_on_aws_and_kubernetes_is_found_and_the_preview_fails(tmp_path: Path) -> None:
     with stack(HERE / "bad", tmp_path, "aws", "kubernetes") as bad:
-        done = bad.run("preview", "--policy-pack", PACK)
+        config = tmp_path / "config.json"
+        tags = {"enforcementLevel": "remediate", "values": {"owner": "tests", "ttl": "2027-01-01"}}
+        config.write_text(json.dumps({"ttl-and-owner": tags}), encoding="utf-8")
+        done = bad.run("preview", "--policy-pack", PACK, "--policy-pack-config", str(config))
     same_as_said("bad", done.stdout)
+    assert not [each for each in findings(done.stdout) if each[1] == "ttl-and-owner"], "the tags were added"
     assert done.returncode != 0
     in_the_fixtures = {"capacity-block-protected", "checkpoint-can-rename", "budget", "health-agent-present"}
     of_google = {each.name for each in TOPICS["Google Kubernetes Engine"]}

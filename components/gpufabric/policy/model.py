@@ -107,6 +107,8 @@ class Setting:
 
 Settings = Mapping[str, Any]
 Check = Callable[[Resource, Stack, Settings], Iterator[str]]
+Remedy = Callable[[Resource, Settings], Mapping[str, Mapping[str, str]]]
+"""Entries to add to mappings among the inputs; empty where nothing is to be done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +131,8 @@ class Rule:
     settings: tuple[Setting, ...] = ()
     tags: tuple[str, ...] = ()
     """Ids of scanners' rules that ask for the same."""
+    remedy: Remedy | None = None
+    """What the level ``remediate`` does to the inputs before the check."""
 
     @property
     def url(self) -> str:
@@ -157,6 +161,7 @@ def rule(
     needs_stack: bool = False,
     settings: tuple[Setting, ...] = (),
     tags: tuple[str, ...] = (),
+    remedy: Remedy | None = None,
 ) -> Callable[[Check], Rule]:
     """Make a rule of its check; the check's docstring is what must hold."""
 
@@ -175,6 +180,7 @@ def rule(
             needs_stack=needs_stack,
             settings=settings,
             tags=tags,
+            remedy=remedy,
         )
 
     return made

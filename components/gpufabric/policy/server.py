@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,10 +25,11 @@ from gpufabric import __version__
 from gpufabric.policy.decode import decode_struct
 from gpufabric.policy.judge import Result, notes, over
 from gpufabric.policy.model import Level, Resource, Rule, Stack
-from gpufabric.policy.tree import Node
+from gpufabric.policy.tree import Node, NotCheckedError
 
 FACTS: Final = "GPUFABRIC_POLICY_FACTS"
 """Environment: a file into which the pack writes what it saw of the stack, for ``gpufabric review``."""
+_LOOKS_EVERY_S: Final = 5
 MAX_MESSAGE_BYTES = 400 << 20  # the engine's own limit
 _LEVELS: Final[dict[Level, Any]] = {
     "advisory": analyzer_pb2.ADVISORY,
@@ -84,8 +86,23 @@ class Analyzer(analyzer_pb2_grpc.AnalyzerServicer):
         return analyzer_pb2.AnalyzeResponse(diagnostics=[*self._faults(late), *self._faults(together), *said])
 
     def Remediate(self, request: Any, context: Any) -> Any:
-        """Nothing is changed behind the program's back."""
-        return analyzer_pb2.RemediateResponse()
+        """What rules at the level ``remediate`` add to the inputs; everything else in them stays as it came."""
+        response = analyzer_pb2.RemediateResponse()
+        properties = request.properties
+        for each in self._rules:
+            if each.remedy is None or self._levels[each.name] != "remediate" or not each.covers(request.type):
+                continue
+            try:
+                added = each.remedy(_resource(request), {**each.defaults, **self._settings.get(each.name, {})})
+            except NotCheckedError:
+                continue  # the check says so
+            for key, entries in added.items():
+                properties.fields[key].struct_value.update(entries)
+            if added:
+                one = response.remediations.add(policyName=each.name, policyPackName=self._name, policyPackVersion=__version__)
+                one.description = each.says
+                one.properties.CopyFrom(properties)
+        return response
 
     def GetAnalyzerInfo(self, request: Any, context: Any) -> Any:
         """What the pack holds, for the engine and for Pulumi's console."""
@@ -200,4 +217,12 @@ def serve(name: str, rules: Sequence[Rule]) -> None:
     server.start()
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
+    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
     server.wait_for_termination()
+
+
+def _leave_with(parent: int) -> None:
+    """End this process when its parent ends: a killed engine sends no farewell."""
+    while os.getppid() == parent:
+        time.sleep(_LOOKS_EVERY_S)
+    os._exit(0)

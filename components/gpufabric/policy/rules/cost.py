@@ -90,22 +90,38 @@ def tags_of(resource: Resource) -> dict[str, Node]:
     return found
 
 
+def missing_tags(resource: Resource, settings: Settings) -> list[str]:
+    """Keys without a value."""
+    tags = tags_of(resource)
+    return [key for key in settings["keys"] if key not in tags or not tags[key].present]
+
+
+def add_tags(resource: Resource, settings: Settings) -> dict[str, dict[str, str]]:
+    """Values for missing tags, on AWS, where all that is billed has the same key for them."""
+    if not resource.kind.startswith("aws:"):
+        return {}
+    added = {key: str(settings["values"][key]) for key in missing_tags(resource, settings) if key in settings["values"]}
+    return {"tags": added} if added else {}
+
+
 @rule(
     "ttl-and-owner",
     kinds=BILLED,
     severity="medium",
     prod="advisory",
     why="A cluster that nobody owns runs until somebody reads the bill.",
-    fix="Tag it, most simply by `default_tags` of the provider; `tags` of a gpufabric stack reach all it makes.",
+    fix="Tag it, most simply by `default_tags` of the provider; `tags` of a gpufabric stack reach all it makes. Or let the "
+    "level `remediate` add `values`.",
     settings=(
         Setting(
             name="keys", kind="array", of="string", default=["owner", "ttl"], means="tags (Google: labels) that must be there"
         ),
+        Setting(name="values", kind="object", default={}, means="on AWS, what a missing tag gets at the level `remediate`"),
     ),
+    remedy=add_tags,
 )
 def ttl_and_owner(resource: Resource, stack: Stack, settings: Settings) -> Iterator[str]:
     """What is billed by the hour says whose it is and until when."""
-    tags = tags_of(resource)
-    missing = [key for key in settings["keys"] if key not in tags or not tags[key].present]
+    missing = missing_tags(resource, settings)
     if missing:
         yield f"no tag {' and no tag '.join(missing)}"
