@@ -53,8 +53,13 @@ def test_the_pack_tells_of_every_rule_what_it_is_and_where_it_is_explained() -> 
 
 
 def test_a_resource_is_decoded_once_and_forgotten_with_the_next_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoded = []
-    monkeypatch.setattr(server, "decode_struct", lambda each: decoded.append(1) or decode_struct(each))
+    decoded: list[Any] = []
+
+    def counted(each: Any) -> dict[str, Any]:
+        decoded.append(each)
+        return decode_struct(each)
+
+    monkeypatch.setattr(server, "decode_struct", counted)
     analyzer = Analyzer("gpufabric", RULES)
     request = asked("it", instanceType="p5.48xlarge", metadataOptions={"httpTokens": "required"})
     assert analyzer.Analyze(request, None).diagnostics == []
@@ -91,7 +96,7 @@ def test_levels_and_settings_are_the_configurations() -> None:
         (UNKNOWN_TEXT, analyzer_pb2.REMEDIATE, None),
     ],
 )
-def test_missing_tags_are_added_at_the_level_remediate(tags: Any, level: int, expected: dict[str, str] | None) -> None:
+def test_missing_tags_are_added_at_the_level_remediate(tags: Any, level: Any, expected: dict[str, str] | None) -> None:
     analyzer = Analyzer("gpufabric", RULES)
     values = struct({"values": {"owner": "tests", "ttl": "2027-01-01"}})
     config = {"ttl-and-owner": analyzer_pb2.PolicyConfig(enforcementLevel=level, properties=values)}
