@@ -118,3 +118,45 @@ def test_a_components_name_that_its_parts_cannot_have_makes_nothing(name: str, s
         declared(ARGS, recording, name)
     assert says in str(caught.value)
     assert [each.label for each in recording.resources] == ["pulumi:providers:aws account"]
+
+
+ROLES: dict[str, Any] = {
+    "stores": {"weights": {"name": "acme-weights"}},
+    "storage": {"model": {}, "checkpoint": {"checkpoint_gib": 100}, "scratch": {}},
+}
+
+
+def test_a_buckets_roles_are_mounted_with_an_identity_of_their_own() -> None:
+    recording = declared({**ARGS, **ROLES})
+    accounts = {(each.inputs["namespace"], each.inputs["serviceAccount"]) for each in recording.of("PodIdentityAssociation")}
+    assert accounts >= {
+        ("gpufabric-dev-mount-train-model", "mount-train-model"),
+        ("gpufabric-dev-mount-train-ckpt", "mount-train-ckpt"),
+    }
+    daemons = {each.name: each.inputs for each in recording.of("DaemonSet")}
+    mount = daemons["prod-train-ckpt-daemon-set"]["spec"]["template"]["spec"]
+    assert mount["nodeSelector"] == {"gpufabric.dev/node-group": "train"}
+    (cache,) = [each["hostPath"]["path"] for each in mount["volumes"] if each["name"] == "cache"]
+    assert cache == "/mnt/k8s-disks/0/gpufabric/cache/train-ckpt"
+
+
+def test_a_mount_is_removed_by_itself_and_before_its_nodes_and_bucket() -> None:
+    """So that the cluster is asked, and refuses while a node holds files that are not in the bucket."""
+    recording = declared({**ARGS, **ROLES})
+    for mount in (recording.one("CachedMount"), recording.one("BucketMount")):
+        assert "deletedWith" not in mount.options
+        before = {"aws:eks/nodeGroup:NodeGroup prod-train-nodes", "aws:iam/rolePolicy:RolePolicy prod-weights-pods"}
+        assert before <= set(mount.options["dependencies"])
+
+
+def test_the_profile_of_a_stack_has_the_files_of_every_role() -> None:
+    made: list[AwsTrainingStack] = []
+
+    def program() -> None:
+        account = Provider("account", region="us-east-2")
+        made.append(AwsTrainingStack("prod", {**ARGS, **ROLES}, ResourceOptions(providers=[account])))  # type: ignore[typeddict-item]
+
+    run(program, computed=COMPUTED, cluster={**EXISTING, **verdicts("gpufabric-dev-train/train-verdict")})
+    pod = made[0].profiles["train"].apply_to({"containers": [{"name": "train"}]})
+    paths = {each["mountPath"] for each in pod["containers"][0]["volumeMounts"]}
+    assert paths == {"/dev/shm", "/models", "/checkpoints", "/scratch"}  # noqa: S108 - the pod's

@@ -163,3 +163,25 @@ def test_a_components_name_that_its_parts_cannot_have_makes_nothing(name: str, s
         declared(ARGS, recording, name)
     assert says in str(caught.value)
     assert [each.label for each in recording.resources] == [ACCOUNT]
+
+
+ROLES: dict[str, Any] = {"stores": {"weights": {"name": "acme-weights"}}, "storage": {"model": {}, "checkpoint": {}}}
+
+
+def test_a_buckets_roles_are_mounted_with_an_identity_of_their_own() -> None:
+    recording = declared({**ARGS, **ROLES})
+    members = sorted(each.inputs["member"].rpartition("subject/")[2] for each in recording.of("BucketIAMMember"))
+    mounts = ("ckpt", "model")
+    assert members == [f"ns/gpufabric-dev-mount-train-{each}/sa/mount-train-{each}" for each in mounts]
+    daemons = {each.name: each.inputs for each in recording.of("DaemonSet")}
+    volumes = daemons["prod-train-ckpt-daemon-set"]["spec"]["template"]["spec"]["volumes"]
+    (cache,) = [each["hostPath"]["path"] for each in volumes if each["name"] == "cache"]
+    assert cache == "/mnt/stateful_partition/kube-ephemeral-ssd/gpufabric/cache/train-ckpt"
+
+
+def test_a_mount_is_removed_by_itself_and_before_its_nodes_and_bucket() -> None:
+    recording = declared({**ARGS, **ROLES})
+    for mount in (recording.one("CachedMount"), recording.one("BucketMount")):
+        assert "deletedWith" not in mount.options
+        before = {"gcp:container/nodePool:NodePool prod-train", "gcp:storage/bucket:Bucket prod-weights-bucket"}
+        assert before <= set(mount.options["dependencies"])

@@ -29,6 +29,14 @@ from gpufabric.hardware.memtest import MemtestLevel, memtest_levels
 from gpufabric.hardware.prices import MachinePrice, machine_prices
 from gpufabric.hardware.quotas import AwsQuota, aws_quotas
 from gpufabric.hardware.rclone import MountPreset, RcloneImage
+from gpufabric.hardware.storage import (
+    NodeDisks,
+    StorageBackend,
+    StoragePrice,
+    node_disks,
+    storage_backends,
+    storage_prices,
+)
 from gpufabric.hardware.tables import KINDS, Provenance, Row, load, named_rows
 
 TABLES: dict[str, type[Row]] = {
@@ -49,6 +57,9 @@ TABLES: dict[str, type[Row]] = {
     "fsx_lustre.toml": LustreThroughput,
     "filestore.toml": FilestoreBand,
     "fsx_metadata.toml": LustreMetadata,
+    "node_disks.toml": NodeDisks,
+    "prices_storage.toml": StoragePrice,
+    "storage.toml": StorageBackend,
     "managed_lustre.toml": ManagedLustreTier,
     "machines_aws.toml": AwsMachine,
     "machines_gcp.toml": GcpMachine,
@@ -56,7 +67,7 @@ TABLES: dict[str, type[Row]] = {
     "quotas_aws.toml": AwsQuota,
 }
 # A number's unit stands in its key, or it counts something that the key names.
-UNITS = re.compile(r".*_(usd_per_hour|gb|gib|mib|bytes|gbytes_per_s|gbits_per_s|us|s)")
+UNITS = re.compile(r"(.*_)?(usd_per_hour|usd_per_gib_month|gb|gib|mib|bytes|gbytes_per_s|gbits_per_s|us|s)")
 COUNTS = {"most_per_node", "per_node", "most_nodes", "pod_resources", "pod_resources_per_gpu"}
 COUNTS |= {"accelerators", "fabric_devices", "interfaces_per_card", "local_disks", "network_cards", "vcpus"}  # of machines
 COUNTS |= {"node_huge_pages_2mib"}  # of fabrics.toml
@@ -120,6 +131,7 @@ def test_rows_hold_values_of_the_annotated_types() -> None:
     of_gke = [*gke_versions().values(), *gke_fabrics().values(), gke_limits(), *gke_minimums("gpudirect-tcpxo")]
     of_clouds = (*of_clouds, *gcp_machines().values(), *of_gke)
     of_clouds = (*of_clouds, *managed_lustre_tiers().values(), *filestore_bands("zonal"))
+    of_clouds = (*of_clouds, *storage_backends().values(), *node_disks().values(), *storage_prices())
     of_health = (*of_health, *memtest_levels().values())
     of_all = (*accelerators().values(), *fabrics().values(), *nccl_tests_images().values(), *baselines())
     for row in (*of_all, *of_health, *of_clouds):

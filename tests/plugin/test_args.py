@@ -63,8 +63,9 @@ from gpufabric.kubernetes.cached_mount import CachedMountArgs
 from gpufabric.kubernetes.fabric_daemons import FabricDaemonsArgs
 from gpufabric.kubernetes.fabric_networks import FabricNetworksArgs
 from gpufabric.kubernetes.mounted import BucketArgs, MountArgs
+from gpufabric.kubernetes.storage_args import CheckpointRoleArgs, RoleArgs, StorageArgs
 from gpufabric.spec.aws import capacity, cluster, network, node_group, storage, training
-from gpufabric.spec.cloud import ApiAccess
+from gpufabric.spec.cloud import ApiAccess, roles
 from gpufabric.spec.cloud.storage import ServiceAccountRef
 from gpufabric.spec.daemons import FabricDaemonsSpec
 from gpufabric.spec.gcp import capacity as gcp_capacity
@@ -107,6 +108,9 @@ MODELS: dict[Any, type[BaseModel]] = {
     FsxLustreArgs: storage.FsxLustreWish,
     S3BucketArgs: storage.S3BucketWish,
     ServiceAccountArgs: ServiceAccountRef,
+    RoleArgs: roles.RoleSpec,
+    CheckpointRoleArgs: roles.CheckpointRoleSpec,
+    StorageArgs: roles.StorageSpec,
     StackClusterArgs: cluster.EksClusterSpec,
     StackFilesystemArgs: storage.AwsFilesystemSpec,
     StackNetworkArgs: network.AwsNetworkSpec,
@@ -142,7 +146,7 @@ HANDLES: dict[Any, AbstractSet[str]] = {
     ManagedLustreArgs: {"network"},
 }
 BASES: dict[Any, Any] = {EksGpuNodeGroupArgs: EksNodeGroupArgs, GkeGpuNodePoolArgs: GkeNodePoolArgs}
-BASES |= {CachedMountArgs: MountArgs, BucketMountArgs: MountArgs}
+BASES |= {CheckpointRoleArgs: RoleArgs, CachedMountArgs: MountArgs, BucketMountArgs: MountArgs}
 every_args = pytest.mark.parametrize("args", list(MODELS), ids=lambda args: args.__name__)
 
 

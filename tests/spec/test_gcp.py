@@ -53,7 +53,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "the key of another cloud": ({"group__ami_type": "AL2023"}, r"node_groups\[0\].ami_type: unknown key; .*"),
     "VMs": ({"orchestrator": "vm"}, "orchestrator: vm is not built yet; write kubernetes, or leave it out"),
-    "mounts": ({"storage": {}}, "storage: not built yet; leave it out"),
+    "a role that is none": (
+        {"storage": {"weights": {}}},
+        "storage.weights: unknown key; known keys: dataset, model, checkpoint, scratch",
+    ),
+    "a role in a folder that images fill": (
+        {"storage": {"model": {"path": "/usr"}}},
+        "storage.model.path: /usr is empty in no image, and a mount hides what is below it; write a folder of its own, .*",
+    ),
     "a queue": ({"scheduler": {"kind": "kueue"}}, "scheduler: not built yet; leave it out"),
     "two groups of one name": (
         {"node_groups": ULTRA["node_groups"] * 2},

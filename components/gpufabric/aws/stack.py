@@ -14,9 +14,13 @@ from gpufabric.kubernetes import clock
 from gpufabric.kubernetes.args import ApiAccessArgs, ValidationArgs
 from gpufabric.kubernetes.fabric_daemons import FabricDaemons
 from gpufabric.kubernetes.gates import declare_gates, inside_cluster
+from gpufabric.kubernetes.role_mounts import declare_mounts
+from gpufabric.kubernetes.storage_args import StorageArgs
+from gpufabric.plan import PodProfile
 from gpufabric.plan.aws import resolve_aws
 from gpufabric.plan.aws.lookup import with_window
 from gpufabric.plan.aws.parts import bucket_args, cluster_args, lustre_args, network_args
+from gpufabric.plan.storage.stack import bucket_accounts
 from gpufabric.spec import SpecError
 from gpufabric.spec.aws import AwsStackSpec, AwsTrainingSpec
 
@@ -102,12 +106,16 @@ class AwsTrainingStackArgs(TypedDict):
     """Buckets by name. Default: none."""
     filesystems: NotRequired[dict[str, StackFilesystemArgs]]
     """FSx for Lustre file systems by the name of their claim. Default: none."""
+    storage: NotRequired[StorageArgs]
+    """Which of them each role uses: data sets, models, checkpoints, scratch. Default: no roles."""
     validation: NotRequired[ValidationArgs]
     """The gate of every group. Default: none of its keys; but ``image`` is required."""
 
 
 class AwsTrainingStack(ComponentResource):
     """A training cluster on EKS, closed to jobs until each group passed its gate.
+
+    ``profiles[group].apply_to(job_spec)`` gives a job the fabric of its group, and the files of every role of ``storage``.
 
     The components' name is the name of the cluster. What is in the cluster goes with it when it is destroyed.
 
@@ -145,8 +153,11 @@ class AwsTrainingStack(ComponentResource):
         made = zip(plan.groups, self.node_groups.values(), strict=True)
         gated = [(gate, group.gate_group, group) for gate, group in made]
         self.gates = declare_gates(name, gated, args.get("validation", {}), inside, [daemons])
+        beside = ResourceOptions(parent=self, providers=[self.inside], depends_on=[self.cluster])
+        self.mounts = declare_mounts(name, plan.storage, self.stores, self.node_groups, beside)
+        self.profiles: dict[str, PodProfile] = {group.name: group.profile for group in plan.groups}
         self.kubeconfig = self.cluster.kubeconfig
-        self.pod_profiles = Output.all(**{key: group.profile for key, group in self.node_groups.items()})
+        self.pod_profiles = Output.from_input({key: profile.to_dict() for key, profile in self.profiles.items()})
         self.validation = Output.all(**{key: gate.verdict for key, gate in self.gates.items()})
         self.cost = Output.from_input(plan.cost.to_dict())
         self.register_outputs(
@@ -191,8 +202,13 @@ class AwsTrainingStack(ComponentResource):
     def _store(self, key: str) -> "S3Bucket":
         from gpufabric.aws.s3_bucket import S3Bucket  # its SDK modules only for those who have buckets
 
-        args: Any = {**bucket_args(self._spec, key), "cluster_name": self.cluster.cluster_name}
+        args: Any = {**bucket_args(self._spec, key), **self._accounts(key), "cluster_name": self.cluster.cluster_name}
         return S3Bucket(f"{self._name}-{key}", args, ResourceOptions(parent=self))
+
+    def _accounts(self, key: str) -> dict[str, Any]:
+        """Who reaches a bucket: the mounts of the roles that it holds."""
+        accounts = bucket_accounts(self._plan.storage).get(key)
+        return {"service_accounts": accounts} if accounts else {}
 
     def _filesystem(self, key: str) -> "FsxLustre":
         """In the zone and the security group of the GPU nodes. It is AWS's and outlives the cluster."""

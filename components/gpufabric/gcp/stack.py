@@ -12,9 +12,13 @@ from gpufabric.gcp.node_pool import GkeGpuNodePool, GkeNodePoolArgs
 from gpufabric.kubernetes import clock
 from gpufabric.kubernetes.args import ApiAccessArgs, ValidationArgs
 from gpufabric.kubernetes.gates import declare_gates, inside_cluster
+from gpufabric.kubernetes.role_mounts import declare_mounts
+from gpufabric.kubernetes.storage_args import StorageArgs
+from gpufabric.plan import PodProfile
 from gpufabric.plan.gcp import resolve_gcp
 from gpufabric.plan.gcp.model import NETWORKS
 from gpufabric.plan.gcp.parts import bucket_args, cluster_args, filesystem_args, network_args
+from gpufabric.plan.storage.stack import bucket_accounts
 from gpufabric.spec import SpecError
 from gpufabric.spec.gcp import GcpStackSpec, GcpTrainingSpec
 
@@ -105,12 +109,16 @@ class GcpTrainingStackArgs(TypedDict):
     """Buckets by name. Default: none."""
     filesystems: NotRequired[dict[str, GcpStackFilesystemArgs]]
     """Shared file systems by the name of their claim. Default: none."""
+    storage: NotRequired[StorageArgs]
+    """Which of them each role uses: data sets, models, checkpoints, scratch. Default: no roles."""
     validation: NotRequired[ValidationArgs]
     """The gate of every group. Default: none of its keys; but ``image`` is required."""
 
 
 class GcpTrainingStack(ComponentResource):
     """A training cluster on GKE, closed to jobs until each group passed its gate.
+
+    ``profiles[group].apply_to(job_spec)`` gives a job the fabric of its group, and the files of every role of ``storage``.
 
     The components' name is the name of the cluster. What is in the cluster goes with it when it is destroyed.
 
@@ -146,8 +154,11 @@ class GcpTrainingStack(ComponentResource):
         made = zip(plan.groups, self.node_groups.values(), strict=True)
         gated = [(gate, group.gate_group, group) for gate, group in made]
         self.gates = declare_gates(name, gated, args.get("validation", {}), inside, self._fabric(inside))
+        beside = ResourceOptions(parent=self, providers=[self.inside], depends_on=[self.cluster])
+        self.mounts = declare_mounts(name, plan.storage, self.stores, self.node_groups, beside)
+        self.profiles: dict[str, PodProfile] = {group.name: group.profile for group in plan.groups}
         self.kubeconfig = self.cluster.kubeconfig
-        self.pod_profiles = Output.all(**{key: group.profile for key, group in self.node_groups.items()})
+        self.pod_profiles = Output.from_input({key: profile.to_dict() for key, profile in self.profiles.items()})
         self.validation = Output.all(**{key: gate.verdict for key, gate in self.gates.items()})
         self.cost = Output.from_input(plan.cost.to_dict())
         self.register_outputs(
@@ -194,8 +205,13 @@ class GcpTrainingStack(ComponentResource):
     def _store(self, key: str) -> "GcsBucket":
         from gpufabric.gcp.gcs_bucket import GcsBucket  # its SDK module only for those who have buckets
 
-        args: Any = bucket_args(self._spec, key)
+        args: Any = {**bucket_args(self._spec, key), **self._accounts(key)}
         return GcsBucket(f"{self._name}-{key}", args, ResourceOptions(parent=self))
+
+    def _accounts(self, key: str) -> dict[str, Any]:
+        """Who reaches a bucket: the mounts of the roles that it holds."""
+        accounts = bucket_accounts(self._plan.storage).get(key)
+        return {"service_accounts": accounts} if accounts else {}
 
     def _filesystem(self, key: str) -> "Filestore | ManagedLustre":
         """In the zone of the GPU nodes. It is Google's and outlives the cluster."""

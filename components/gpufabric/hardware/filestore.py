@@ -17,6 +17,8 @@ class FilestoreBand(Row):
     first_size_gib: int
     step_size_gib: int
     most_size_gib: int
+    read_mib_per_s: int | None = None
+    write_mib_per_s: int | None = None
 
 
 @cache
@@ -24,6 +26,12 @@ def filestore_bands(tier: str) -> Sequence[FilestoreBand]:
     """The bands of a tier, the smallest capacities first."""
     found = [row for row in listed_rows(FilestoreBand, "filestore.toml", "band") if row.tier == tier]
     return sorted(found, key=lambda row: row.first_size_gib)
+
+
+def filestore_band(api: str, size_gib: int) -> FilestoreBand:
+    """The band that an instance of a legal size lies in; ``api``: the tier in the API's words."""
+    rows = listed_rows(FilestoreBand, "filestore.toml", "band")
+    return next(row for row in rows if row.api == api and row.first_size_gib <= size_gib <= row.most_size_gib)
 
 
 def nearest_filestore_sizes_gib(tier: str, size_gib: int) -> tuple[int, ...]:

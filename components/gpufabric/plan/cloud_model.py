@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from gpufabric.hardware import Machine
 from gpufabric.plan.cloud import HourlyCost, Taint
 from gpufabric.plan.model import GroupsPlan
+from gpufabric.plan.storage.model import RolePlan
 
 
 class Phase(Enum):
@@ -59,3 +60,4 @@ class CloudStackPlan(GroupsPlan):
     tags: Mapping[str, str]
     node_groups: Sequence[CloudGroupPlan]
     cost: HourlyCost
+    storage: tuple[RolePlan, ...] = ()

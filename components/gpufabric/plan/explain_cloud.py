@@ -6,6 +6,7 @@ from typing import TypeVar
 from gpufabric.plan.cloud_group import HOLD_TAINT
 from gpufabric.plan.cloud_model import CapacityPlan, CloudGroupPlan, CloudStackPlan, Phase
 from gpufabric.plan.explain import Line, explain_group
+from gpufabric.plan.storage.explain import role_lines, speed_lines
 
 G = TypeVar("G", bound=CloudGroupPlan)
 
@@ -20,9 +21,9 @@ def explain_stack(
     plan: CloudStackPlan, service: str, made: Iterable[Line], groups: Iterable[G], nodes: Callable[[G], Iterable[Line]]
 ) -> Iterator[tuple[str, tuple[Line, ...]]]:
     """First the stack, then each group. ``service``: the cloud's Kubernetes. ``nodes``: what is said of a group's nodes."""
-    yield f"{plan.stack}: {service} in {plan.zone}", (*made, _cost(plan))
+    yield f"{plan.stack}: {service} in {plan.zone}", (*made, *role_lines(plan.storage), _cost(plan))
     for gate, group in zip(plan.groups, groups, strict=True):
-        yield explain_group(gate, (*nodes(group), _taints(group)))
+        yield explain_group(gate, (*nodes(group), *speed_lines(plan.storage, group.name), _taints(group)))
 
 
 def capacity_line(capacity: CapacityPlan, why: str = "") -> Line:

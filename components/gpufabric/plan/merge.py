@@ -12,6 +12,8 @@ _SNAKE = {
     "readOnly": "read_only",
     "emptyDir": "empty_dir",
     "hostPath": "host_path",
+    "persistentVolumeClaim": "persistent_volume_claim",
+    "claimName": "claim_name",
     "restartPolicy": "restart_policy",
     "startupProbe": "startup_probe",
     "periodSeconds": "period_seconds",

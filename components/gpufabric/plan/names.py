@@ -5,15 +5,23 @@ import re
 from dataclasses import dataclass
 
 _STACK_LETTERS = 24  # "gpufabric-" + 24 + "--" + 20 of the group stays below the 63 of a DNS label
+_LABEL_LETTERS = 63
 
 
 def stack_slug(stack: str) -> str:
     """A Pulumi stack name as part of a DNS label. What does not fit is shortened and told apart by a hash of the whole."""
     plain = re.sub(r"[^a-z0-9]+", "-", stack.lower()).strip("-")
-    if plain == stack and len(plain) <= _STACK_LETTERS:
-        return plain
-    digest = hashlib.sha256(stack.encode()).hexdigest()[:6]
-    return f"{plain[: _STACK_LETTERS - 7].rstrip('-')}-{digest}".lstrip("-")
+    return plain if plain == stack and len(plain) <= _STACK_LETTERS else _cut(plain, stack, _STACK_LETTERS)
+
+
+def dns_label(name: str) -> str:
+    """A name of ``a-z``, ``0-9`` and ``-`` in at most 63 letters: a longer one is cut and told apart by a hash of the whole."""
+    return name if len(name) <= _LABEL_LETTERS else _cut(name, name, _LABEL_LETTERS)
+
+
+def _cut(plain: str, whole: str, most: int) -> str:
+    digest = hashlib.sha256(whole.encode()).hexdigest()[:6]
+    return f"{plain[: most - 7].rstrip('-')}-{digest}".lstrip("-")
 
 
 @dataclass(frozen=True, slots=True)

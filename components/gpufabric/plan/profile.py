@@ -8,7 +8,7 @@ that is not plain (a Pulumi Output stays what it is), and refuses to overwrite w
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
 
 from gpufabric.plan.merge import Merge
 from gpufabric.validation.contract import LABEL_VALIDATED
@@ -95,12 +95,23 @@ class PodAdmission:
     checks: tuple[Mapping[str, Any], ...] = ()
 
 
+class PodFiles(Protocol):
+    """Files of one role in a pod, such as the mount of a bucket."""
+
+    def merge_into(self, merge: Merge) -> None:
+        """Add them to a pod."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+
+
 @dataclass(frozen=True, slots=True)
 class PodProfile:
-    """Both parts, and how to put them into a job."""
+    """Both parts, and how to put them into a job. ``storage``: a job's files by role, which the gate does not need."""
 
     fabric: PodFabric
     admission: PodAdmission
+    storage: Mapping[str, PodFiles] = field(default_factory=dict)
 
     def apply_to(self, spec: Mapping[str, Any], *, container: str | None = None) -> dict[str, Any]:
         """A copy of ``spec`` with this profile merged in.
@@ -120,6 +131,8 @@ class PodProfile:
         merge.node_selector(self.admission.node_selector)
         if self.admission.validated:
             merge.require_node_label(LABEL_VALIDATED, self.admission.validated)
+        for role in self.storage.values():
+            role.merge_into(merge)
         for check in reversed(self.admission.checks):
             merge.first_init_container(check)
         if queue := self.admission.queue:
@@ -155,6 +168,7 @@ class PodProfile:
                 **({"initContainers": [dict(each) for each in self.admission.checks]} if self.admission.checks else {}),
                 **waiting,
             },
+            **({"storage": {role: each.to_dict() for role, each in self.storage.items()}} if self.storage else {}),
         }
 
 

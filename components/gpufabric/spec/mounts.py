@@ -56,6 +56,7 @@ def _cache_path(value: str) -> str:
 
 
 MountName = Annotated[str, AfterValidator(_name)]
+PodPath = Annotated[str, AfterValidator(_pod_path)]
 Seconds = Annotated[WholeNumber, Field(ge=0, le=86_400)]
 Text = Annotated[str, matching(r"[!-~]{1,200}", "a word without blanks", "eu-central-1")]
 
@@ -86,7 +87,7 @@ class MountSpec(Wish):
     """Name of the mount, 1 to 30 of ``a-z``, ``0-9``, ``-``: of its folder on the nodes, and in metrics."""
     bucket: BucketSpec
     """What is mounted."""
-    path: Annotated[str, AfterValidator(_pod_path)]
+    path: PodPath
     """Folder of pods in which the mount appears; the bucket's files are in ``<path>/files``."""
     node_selector: Selector
     """Labels of the nodes that mount it."""

@@ -10,7 +10,8 @@ BUILT_CLOUDS = ("kubernetes", "aws", "gcp")
 
 _BUILT = f"{', '.join(BUILT_CLOUDS[:-1])} or {BUILT_CLOUDS[-1]}"
 _LATER_KEYS = ("stores", "filesystems", "storage", "scheduler")
-_BUILT_KEYS = {"aws": ("stores", "filesystems"), "gcp": ("stores", "filesystems"), "kubernetes": ("scheduler",)}
+_STORAGE = ("stores", "filesystems", "storage")
+_BUILT_KEYS = {"aws": _STORAGE, "gcp": _STORAGE, "kubernetes": ("scheduler",)}
 _CLOUD_KEYS = {
     "region": "the cluster already stands somewhere",
     "zone": "the cluster already stands somewhere",

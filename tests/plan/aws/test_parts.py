@@ -7,7 +7,6 @@ import pytest
 from gpufabric.plan import explain
 from gpufabric.plan.aws.cluster import ClusterPlan
 from gpufabric.plan.aws.parts import cluster_args, network_args
-from gpufabric.spec import SpecError
 from tests.plan.aws.wishes import P5, plan_of, says, spec_of
 from tests.spec.specs import changed
 
@@ -95,11 +94,6 @@ def test_nobody_is_let_in_by_default() -> None:
     del raw["api_access"]
     (line,) = says(raw)
     assert line.startswith("api_access: missing: there is no default for who reaches the cluster's API; write {kind: public")
-
-
-def test_mounts_are_not_built_yet() -> None:
-    with pytest.raises(SpecError, match="storage: not built yet"):
-        plan_of({**P5, "storage": {"dataset": {"kind": "shared_filesystem", "path": "/data"}}})
 
 
 def explained(raw: dict[str, Any]) -> dict[str, str]:

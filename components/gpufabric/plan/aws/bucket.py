@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpufabric.plan.storage import account_problems, exists_problems
+from gpufabric.plan.storage.parts import account_problems, exists_problems
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws.storage import S3BucketWish
 from gpufabric.spec.cloud.storage import ServiceAccountRef

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufabric.hardware.lustre import lustre_metadata, lustre_throughputs
-from gpufabric.plan.storage import exists_problems
+from gpufabric.plan.storage.parts import exists_problems
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws.storage import FsxLustreWish
 

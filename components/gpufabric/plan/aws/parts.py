@@ -16,7 +16,7 @@ from gpufabric.plan.aws.network import plan_network
 from gpufabric.plan.cloud import LABEL_FABRIC
 from gpufabric.plan.cloud_group import gpu_nodes, total_problems
 from gpufabric.plan.collect import kept, kept_by_key
-from gpufabric.plan.storage import same_bucket_problems
+from gpufabric.plan.storage.parts import same_bucket_problems
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws import AwsTrainingSpec
 from gpufabric.spec.aws.cluster import EksClusterWish

@@ -13,8 +13,11 @@ from gpufabric.plan.aws.node_group import plan_node_group
 from gpufabric.plan.aws.parts import plan_parts
 from gpufabric.plan.aws.regions import region_of
 from gpufabric.plan.aws.reservation import Reservation
+from gpufabric.plan.aws.shelf import shelf
 from gpufabric.plan.cloud_group import cost_of, plan_gates
 from gpufabric.plan.places import zone_problems
+from gpufabric.plan.storage.resolve import plan_storage
+from gpufabric.plan.storage.stack import with_storage
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws import AwsTrainingSpec
 
@@ -43,6 +46,8 @@ def resolve_aws(
     problems += shared_problems(groups)
     try:
         parts = plan_parts(spec, groups, name)
+        has = shelf(spec, parts, groups)
+        storage = plan_storage(spec.storage, has, image=spec.validation.image or "", stack=stack)
     except SpecError as error:
         problems += error.problems
     try:
@@ -59,6 +64,7 @@ def resolve_aws(
         version=version,
         parts=parts,
         node_groups=tuple(groups),
-        groups=gates,
+        groups=with_storage(gates, storage),
         cost=cost_of(AwsStackPlan.cloud, spec.region, groups),
+        storage=storage,
     )

@@ -7,7 +7,7 @@ from gpufabric.hardware.filestore import filestore_bands, nearest_filestore_size
 from gpufabric.hardware.managed_lustre import managed_lustre_tiers
 from gpufabric.plan.gcp.names import name_problems
 from gpufabric.plan.gcp.places import region_of
-from gpufabric.plan.storage import exists_problems
+from gpufabric.plan.storage.parts import exists_problems
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.gcp.storage import FilestoreWish, ManagedLustreWish
 

@@ -17,7 +17,7 @@ from gpufabric.plan.gcp.filesystem import FilesystemPlan, plan_filestore, plan_l
 from gpufabric.plan.gcp.model import NETWORKS, GcpParts, GkeNodePoolPlan
 from gpufabric.plan.gcp.names import POOL_MOST, name_problems
 from gpufabric.plan.gcp.network import NetworkPlan, plan_network
-from gpufabric.plan.storage import same_bucket_problems
+from gpufabric.plan.storage.parts import same_bucket_problems
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.gcp import GcpTrainingSpec
 from gpufabric.spec.gcp.cluster import GkeClusterWish

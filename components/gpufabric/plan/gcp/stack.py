@@ -9,7 +9,10 @@ from gpufabric.plan.gcp.model import GcpStackPlan, GkeNodePoolPlan
 from gpufabric.plan.gcp.node_pool import plan_node_pool, pool_version_problems
 from gpufabric.plan.gcp.parts import plan_parts
 from gpufabric.plan.gcp.places import place_problems
+from gpufabric.plan.gcp.shelf import shelf
 from gpufabric.plan.gcp.version import kubernetes_version
+from gpufabric.plan.storage.resolve import plan_storage
+from gpufabric.plan.storage.stack import with_storage
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.gcp import GcpTrainingSpec
 
@@ -36,6 +39,8 @@ def resolve_gcp(spec: GcpTrainingSpec, stack: str, *, now: datetime, name: str |
     problems += sharing_problems(groups)
     try:
         parts = plan_parts(spec, groups, name)
+        has = shelf(spec, parts, groups)
+        storage = plan_storage(spec.storage, has, image=spec.validation.image or "", stack=stack)
     except SpecError as error:
         problems += error.problems
     try:
@@ -53,6 +58,7 @@ def resolve_gcp(spec: GcpTrainingSpec, stack: str, *, now: datetime, name: str |
         version=version,
         parts=parts,
         node_groups=tuple(groups),
-        groups=gates,
+        groups=with_storage(gates, storage),
         cost=cost_of(GcpStackPlan.cloud, spec.region, groups),
+        storage=storage,
     )

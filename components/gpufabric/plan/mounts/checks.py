@@ -9,6 +9,11 @@ CHECKPOINTS_HELD = 2
 _GIB_IN_MB = 1024**3 / 1e6
 
 
+def upload_seconds(size_gib: float, mbytes_per_s: float) -> float:
+    """How long an upload takes at MB/s (1e6 bytes)."""
+    return size_gib * _GIB_IN_MB / mbytes_per_s
+
+
 def mount_problems(wish: MountSpec) -> list[Problem]:
     """Of every mount."""
     problems = [*unpinned("image", wish.image), *unpinned("rclone_image", wish.rclone_image), *_bucket_problems(wish.bucket)]
@@ -58,7 +63,7 @@ def cache_problems(wish: CachedMountSpec) -> list[Problem]:
         reason = f"{wish.cache_gib} GiB do not hold two checkpoints of {size:g} GiB: one is uploaded while the next is written"
         problems.append(Problem("cache_gib", reason, f"write at least {-int(-CHECKPOINTS_HELD * size // 1)}"))
     if size is not None and wish.upload_mbytes_per_s is not None:
-        needed = size * _GIB_IN_MB / wish.upload_mbytes_per_s
+        needed = upload_seconds(size, wish.upload_mbytes_per_s)
         if needed > wish.drain_seconds:
             rate = f"{wish.upload_mbytes_per_s:g} MB/s"
             reason = f"a checkpoint of {size:g} GiB takes {needed:.0f} s at {rate}: the pod would end before"

@@ -55,11 +55,15 @@ class PodMount:
         in the bucket calls ``flush`` itself. Uploads go on after a pod's end either way.
         """
         merge = Merge.of(spec, container)
+        self.merge_into(merge)
+        return merge.result
+
+    def merge_into(self, merge: Merge) -> None:
+        """Add it to a pod that a merge is at."""
         merge.volume(self.volume, mount_path=self.path, **_HOW)
         if self.pre_stop:
             merge.pre_stop(self.pre_stop)
             merge.grace_seconds(self.grace_seconds)
-        return merge.result
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for stack outputs and users of other languages."""

@@ -12,7 +12,7 @@ from gpufabric.plan.mounts.daemon_set import MountParts, daemon_set
 from gpufabric.plan.mounts.guard import REPORT_RULES, guard, guard_binding
 from gpufabric.plan.mounts.model import BucketMountPlan, CachedMountPlan
 from gpufabric.plan.mounts.pod import PodMount
-from gpufabric.plan.names import stack_slug
+from gpufabric.plan.names import dns_label, stack_slug
 from gpufabric.spec import SpecError
 from gpufabric.spec.mounts import BucketMountSpec, CachedMountSpec, MountSpec
 
@@ -52,7 +52,7 @@ def resolve_bucket_mount(wish: BucketMountSpec, stack: str) -> BucketMountPlan:
 
 def _own_name(wish: MountSpec, stack: str) -> str:
     """Unique in the cluster: a mount's folder on the nodes has its name alone, so that one node has one of a name."""
-    return f"gpufabric-{stack_slug(stack)}-mount-{wish.name}"
+    return dns_label(f"gpufabric-{stack_slug(stack)}-mount-{wish.name}")
 
 
 def _common(

@@ -12,6 +12,7 @@ from gpufabric.spec.aws.storage import AwsFilesystemSpec, AwsStoreSpec
 from gpufabric.spec.aws.tags import Tags
 from gpufabric.spec.base import Wish
 from gpufabric.spec.cloud import ApiAccess
+from gpufabric.spec.cloud.roles import StorageSpec
 from gpufabric.spec.cloud.storage import Name, StoreKey
 from gpufabric.spec.node_group import unique_names
 from gpufabric.spec.validation import ValidationSpec
@@ -38,6 +39,8 @@ class AwsStackSpec(Wish):
     """Buckets by name. Default: none."""
     filesystems: dict[Name, AwsFilesystemSpec] = Field(default_factory=dict)
     """FSx for Lustre file systems by name. Default: none."""
+    storage: StorageSpec | None = None
+    """Which of them each role uses: data sets, models, checkpoints, scratch. Default: no roles."""
     validation: ValidationSpec = Field(default_factory=ValidationSpec)
     """The gate of every group."""
 

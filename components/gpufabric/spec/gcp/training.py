@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field
 
 from gpufabric.spec.base import Wish
 from gpufabric.spec.cloud import ApiAccess
+from gpufabric.spec.cloud.roles import StorageSpec
 from gpufabric.spec.cloud.storage import Name, StoreKey
 from gpufabric.spec.gcp.cluster import GkeClusterSpec
 from gpufabric.spec.gcp.ids import ProjectId, Region, Zone
@@ -40,6 +41,8 @@ class GcpStackSpec(Wish):
     """Buckets by name. Default: none."""
     filesystems: dict[Name, GcpFilesystemSpec] = Field(default_factory=dict)
     """Shared file systems by name. Default: none."""
+    storage: StorageSpec | None = None
+    """Which of them each role uses: data sets, models, checkpoints, scratch. Default: no roles."""
     validation: ValidationSpec = Field(default_factory=ValidationSpec)
     """The gate of every group."""
 

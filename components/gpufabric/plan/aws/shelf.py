@@ -1,0 +1,28 @@
+"""What a stack on AWS can keep files in."""
+
+from collections.abc import Sequence
+
+from gpufabric.hardware.lustre import lustre_throughputs
+from gpufabric.plan.aws.filesystem import LustrePlan
+from gpufabric.plan.aws.model import AwsParts, EksNodeGroupPlan
+from gpufabric.plan.storage.model import SharedFilesystem, Shelf
+from gpufabric.plan.storage.shelf import lustre, nodes_of, nvme_path
+from gpufabric.spec.aws import AwsTrainingSpec
+
+
+def shelf(spec: AwsTrainingSpec, parts: AwsParts, groups: Sequence[EksNodeGroupPlan]) -> Shelf:
+    """Buckets, file systems and the disks of the nodes."""
+    return Shelf(
+        cloud="aws",
+        region=spec.region,
+        buckets={key: {"kind": "s3", "name": each.bucket, "region": spec.region} for key, each in parts.stores.items()},
+        filesystems={key: _filesystem(each) for key, each in parts.filesystems.items()},
+        groups=nodes_of(groups, spec.node_groups),
+        nvme_path=nvme_path("aws"),
+    )
+
+
+def _filesystem(plan: LustrePlan) -> SharedFilesystem:
+    if plan.existing:
+        return SharedFilesystem(product="lustre")
+    return lustre(plan.size_gib, lustre_throughputs()[plan.throughput_mbytes_per_s_per_tib])

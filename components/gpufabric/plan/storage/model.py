@@ -1,0 +1,104 @@
+"""What a stack has to keep files in, and what was decided for each role."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpufabric.hardware.storage import StorageBackend
+from gpufabric.plan.mounts import MountPlan
+
+DATASET, MODEL, CHECKPOINT, SCRATCH = ROLES = ("dataset", "model", "checkpoint", "scratch")
+AUTO, BUCKET, FILESYSTEM, NVME = "auto", "bucket", "shared_filesystem", "local_nvme"
+MOUNT, MOUNT_CACHED = "MOUNT", "MOUNT_CACHED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedFilesystem:
+    """One file system. What is not known of one that exists is None. Rates are of the whole file system, GB/s (1e9 bytes)."""
+
+    product: str
+    size_gib: int | None = None
+    read_gbytes_per_s: float | None = None
+    write_gbytes_per_s: float | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nodes:
+    """One group of nodes. ``nvme_gib``: its striped local disks together, 0 where it has none that pods may use."""
+
+    group: str
+    selector: Mapping[str, str]
+    nodes: int
+    gpus: int
+    network_gbytes_per_s: float
+    nvme_gib: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """All that a stack can keep files in. ``bucket``: what a mount is told of each bucket, by its key under ``stores``."""
+
+    cloud: str
+    region: str
+    buckets: Mapping[str, Mapping[str, Any]]
+    filesystems: Mapping[str, SharedFilesystem]
+    groups: tuple[Nodes, ...]
+    nvme_path: str
+
+    @property
+    def all_have_nvme(self) -> bool:
+        """Whether a pod finds local NVMe wherever it runs."""
+        return all(each.nvme_gib for each in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Where a role is kept. ``key``: under ``stores`` or ``filesystems``; empty on local NVMe. ``why``: one line."""
+
+    kind: str
+    key: str
+    mode: str
+    why: str
+    backend: StorageBackend
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The store itself, however it is mounted."""
+        return (self.kind, self.key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnGroup:
+    """A role as the nodes of one group see it; rates in GB/s, None: not known.
+
+    ``mount_args``: args of the CachedMount or BucketMount that brings a bucket onto these nodes, and ``mount`` what they make;
+    empty for what is no bucket.
+    ``largest_checkpoint_gib``: what fits the cache twice, and is uploaded before a pod must end; of a cached checkpoint alone.
+    """
+
+    group: str
+    gpus: int
+    read_gbytes_per_s: float | None
+    write_gbytes_per_s: float | None
+    source: str
+    mount_args: Mapping[str, Any] = field(default_factory=dict)
+    mount: MountPlan | None = None
+    largest_checkpoint_gib: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolePlan:
+    """One role. ``usd_per_month`` None: not known, and ``cost_why`` says what is missing."""
+
+    role: str
+    choice: Choice
+    name: str
+    path: str
+    usd_per_month: float | None
+    cost_why: str
+    groups: tuple[OnGroup, ...]
+
+    def on(self, group: str) -> OnGroup:
+        """The role on the nodes of ``group``."""
+        return next(each for each in self.groups if each.group == group)
