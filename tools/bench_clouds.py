@@ -100,8 +100,10 @@ compute.Network, container.Cluster, projects.IAMMember, serviceaccount.Account, 
 )
 FLAT = '''"""The same resources, declared by hand."""
 import json, pulumi
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_CLOUD import Provider
 from pulumi_kubernetes import Provider as Kubernetes
 
@@ -110,6 +112,8 @@ def class_of(token):
     if package == "CLOUD":
         return getattr(import_module(f"pulumi_CLOUD.{module.partition('/')[0]}"), name)
     group, _, version = module.partition("/")
+    if group == "networking.gke.io":  # GKE's own kinds have no classes
+        return partial(CustomResource, api_version=module, kind=name)
     return getattr(import_module(f"pulumi_kubernetes.{group.partition('.')[0]}.{version}"), name)
 
 providers = {"CLOUD": PROVIDER, "kubernetes": Kubernetes("inside", kubeconfig="{}")}
