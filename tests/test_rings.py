@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "validation": set(),
     "mounts": {"validation.api", "validation.files", "validation.prometheus"},
     "report": {"validation.contract"},
-    "policy": {"", "hardware", "plan", "validation.contract"},
+    "policy": {"", "hardware", "mounts.contract", "plan", "validation.contract"},
     "review": {"policy", "report"},
     "cli": {
         "",

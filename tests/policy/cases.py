@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpufabric.mounts.contract import HOST_ROOT
 from gpufabric.policy import Resource
 from gpufabric.policy.model import STACK
 from gpufabric.policy.tree import UNKNOWN, Secret
@@ -588,7 +589,7 @@ CASES: dict[str, Cases] = {
     "checkpoint-durable": Cases(
         passes=[
             [pods(**mounts("/checkpoints", {"persistentVolumeClaim": {"claimName": "ckpt"}}))],
-            [pods(**mounts("/checkpoints", {"hostPath": {"path": "/var/lib/gpufabric/mounts/ckpt"}}))],
+            [pods(**mounts("/checkpoints", {"hostPath": {"path": f"{HOST_ROOT}/ckpt"}}))],
             [pods(**mounts("/scratch", {"emptyDir": {}}))],
         ],
         fails=[

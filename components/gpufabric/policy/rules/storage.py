@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 from gpufabric.hardware.lustre import lustre_throughputs
 from gpufabric.hardware.managed_lustre import managed_lustre_tiers
+from gpufabric.mounts.contract import HOST_ROOT
 from gpufabric.policy.groups import gpu_groups
 from gpufabric.policy.model import Resource, Setting, Settings, Stack, rule
 from gpufabric.policy.rules.placement import zones_of
@@ -61,7 +62,7 @@ def _checkpoints(pods: Pods, settings: Settings) -> Iterator[tuple[str, Node]]:
             name="mounts",
             kind="array",
             of="string",
-            default=["/var/lib/gpufabric", "/mnt/gpufabric"],
+            default=[HOST_ROOT],
             means="host paths under which durable storage is mounted",
         ),
     ),
