@@ -37,6 +37,9 @@ LADDER: dict[str, list[str]] = {
     "local": ["tests/local", "tests/mounts"],
 }
 
+# Without engine or cluster: file by file on every core. What starts processes of its own fills the cores without this.
+SPREAD = ("pure", "component", "judged")
+
 # The files of tests/local, in two processes beside each other, on clusters of their own: an `up` mostly waits (for pods,
 # for pulls, for graces). In each lane those with a cluster for themselves come first, before the one that stays to the end:
 # an idle cluster takes a third of a core.
@@ -62,7 +65,9 @@ def main() -> int:
         if rung == "local":
             code = _run_lanes(soak)
         else:
-            code = subprocess.run(_pytest(present, _report(rung) if soak else None), cwd=REPOSITORY, check=False).returncode
+            spread = ["--numprocesses=auto", "--dist=loadfile"] if rung in SPREAD else []
+            command = _pytest([*spread, *present], _report(rung) if soak else None)
+            code = subprocess.run(command, cwd=REPOSITORY, check=False).returncode
         took[rung] = time.monotonic() - started
         if code:
             _summary(took)

@@ -11,6 +11,7 @@ import yaml
 from typer.testing import CliRunner
 
 from gpufabric import __version__, preflight
+from gpufabric.cli import console
 from gpufabric.cli.app import app
 from gpufabric.plan import StackPlan
 from gpufabric.spec import Problem, SpecError
@@ -103,7 +104,7 @@ def test_a_command_without_file_is_a_usage_error(command: str) -> None:
 
 
 def test_explain_says_what_and_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "400")  # no cell is broken over lines
+    monkeypatch.setattr(console.out, "width", 400)  # no cell is broken over lines
     code, out, err = call("explain", stack(tmp_path, "a", H100))
     assert (code, err) == (0, "")
     words = " ".join(out.replace("│", " ").replace("┃", " ").split())
