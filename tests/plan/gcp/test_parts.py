@@ -225,6 +225,6 @@ def test_nothing_looks_into_a_project_yet() -> None:
         preflight_any(plan_of(ULTRA))
 
 
-def test_mounts_are_not_built_yet() -> None:
-    with pytest.raises(SpecError, match="storage: not built yet"):
+def test_a_role_wants_the_filesystem_it_names() -> None:
+    with pytest.raises(SpecError, match="storage.dataset.kind: no filesystems are there"):
         plan_of({**ULTRA, "storage": {"dataset": {"kind": "shared_filesystem", "path": "/data"}}})
