@@ -226,5 +226,5 @@ def test_nothing_looks_into_a_project_yet() -> None:
 
 
 def test_a_role_wants_the_filesystem_it_names() -> None:
-    with pytest.raises(SpecError, match="storage.dataset.kind: no filesystems are there"):
+    with pytest.raises(SpecError, match=r"storage\.dataset\.kind: no filesystems are there"):
         plan_of({**ULTRA, "storage": {"dataset": {"kind": "shared_filesystem", "path": "/data"}}})
