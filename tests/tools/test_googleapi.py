@@ -1,5 +1,6 @@
 """The stand-in of Google's APIs, asked as Google's provider asks: what it refuses, what it adds, what a change takes along."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -213,6 +214,13 @@ def test_a_project_goes_by_its_number_too(account: Account) -> None:
     target = f"/servicenetworking.googleapis.com/v1/services/s/connections?network={network}"
     request = understood("GET", target, b"", account)
     assert (request.service, request.query) == ("servicenetworking", {"network": f"projects/{PROJECT}/global/networks/v"})
+
+
+def test_a_principal_is_kept_as_it_was_written(account: Account) -> None:
+    member = f"principal://iam.googleapis.com/projects/{account.number}/locations/global/workloadIdentityPools/p/subject/s"
+    body = json.dumps({"bindings": [{"role": "roles/storage.objectUser", "members": [member]}]}).encode()
+    request = understood("PUT", "/storage.googleapis.com/storage/v1/b/weights/iam", body, account)
+    assert request.json["bindings"][0]["members"] == [member]
 
 
 def test_what_nobody_taught_it_is_said(ask: Ask) -> None:

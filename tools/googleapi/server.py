@@ -1,6 +1,7 @@
 """The stand-in on a port of this machine's loopback, and what it was asked."""
 
 import json
+import re
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -91,7 +92,8 @@ def understood(method: str, target: str, body: bytes, account: Account) -> Reque
 
 
 def _named(text: str, account: Account) -> str:
-    return text.replace(f"projects/{account.number}", f"projects/{account.project}")
+    """The project by its one name; but not in a principal, which is kept as it was written: the provider looks for it again."""
+    return re.sub(rf"(?<!//iam\.googleapis\.com/)projects/{account.number}\b", f"projects/{account.project}", text)
 
 
 class _Server(ThreadingHTTPServer):
