@@ -80,9 +80,10 @@ def _hold_on_google(cloud: StandIn, wish: dict[str, Any]) -> None:
     project, region, zone = f"projects/{wish['project']}", wish["region"], wish["zone"]
     existing = wish.get("network", {}).get("existing", {})
     cards = [each for group in existing.get("gpu_networks", {}).values() for each in group]
-    for each in [existing, *cards] if existing else []:
-        network, subnet = each["network"], each["subnetwork"]
+    nets = [existing, *cards] if existing else []
+    for network in {each["network"] for each in nets}:  # all rails are in one
         cloud.hold("gcp:compute/network:Network", f"{project}/global/networks/{network}", name=network)
+    for subnet in (each["subnetwork"] for each in nets):
         cloud.hold("gcp:compute/subnetwork:Subnetwork", f"{project}/regions/{region}/subnetworks/{subnet}", name=subnet)
     for group in wish["node_groups"]:
         capacity = group.get("capacity", {})

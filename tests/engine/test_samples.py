@@ -18,7 +18,7 @@ from tools.standin.verdicts import hold_verdicts
 pytestmark = pytest.mark.engine
 
 # Between them they have every kind of resource of any sample, and a network that was there before; the rest is for the soak.
-AT_ONCE = ("aws-p5", "aws-p5en-capacity-block", "aws-existing-vpc", "gcp-a3-mega", "gcp-a3-ultra")
+AT_ONCE = ("aws-p5", "aws-p5en-capacity-block", "aws-existing-vpc", "gcp-a3-mega", "gcp-a3-ultra", "gcp-a4")
 CHOSEN = [pytest.param(each, id=name_of(each), marks=[] if name_of(each) in AT_ONCE else pytest.mark.soak) for each in SAMPLES]
 
 
