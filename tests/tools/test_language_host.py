@@ -85,7 +85,10 @@ def test_the_host_ends_at_once_when_the_engine_asks(tmp_path: Path) -> None:
             plugin = int(next(language_pb2_grpc.LanguageRuntimeStub(channel).RunPlugin(request)).stdout)
             handle = os.pidfd_open(plugin)
             host.send_signal(signal.SIGINT)
-            assert host.wait(timeout=4) == 0
+            try:
+                assert host.wait(timeout=4) == 0
+            finally:
+                host.kill()  # leaving the block waits for it
     assert ended(handle)
 
 

@@ -18,8 +18,11 @@ def main() -> NoReturn:
     """The engine's address is the last argument; options before it are about tracing and are not used."""
     # The engine ends a host with SIGINT and waits for up to five seconds. No terminal's interrupt comes here: the engine puts
     # its plugins into process groups of their own.
-    asked_to_end = threading.Event()
-    signal.signal(signal.SIGINT, lambda *_: asked_to_end.set())
+    # A pipe that the interpreter writes: a handler that sets an Event waits for ever if this thread is just in that Event.
+    end, asked_to_end = os.pipe()
+    os.set_blocking(asked_to_end, False)
+    signal.set_wakeup_fd(asked_to_end)
+    signal.signal(signal.SIGINT, lambda *_: None)
     sys.path.insert(0, REPOSITORY)
     from tools.language_host.server import serve
 
@@ -27,7 +30,7 @@ def main() -> NoReturn:
     server, port = serve(engine=sys.argv[-1], at_home=AT_HOME in sys.argv)
     threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
     print(port, flush=True)
-    asked_to_end.wait()
+    os.read(end, 1)
     server.stop(grace=0).wait(timeout=GRACE_S)  # ends the calls, and with them the plugins that they started
     os._exit(0)  # a program that hangs in its thread would keep the process
 
