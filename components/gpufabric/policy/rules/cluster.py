@@ -36,9 +36,8 @@ def _has_gate(stack: Stack) -> bool:
     kinds=(EKS_GROUP, ASG, GKE_POOL, FLAVOR),
     severity="high",
     needs_stack=True,
-    why="A fabric that is declared right can still be slow: a bad cable, a wrong image, a sick GPU. Only a measurement "
-    "tells, before "
-    "the first job does.",
+    why="A fabric that is declared right can still be slow: a bad cable, a wrong image, a sick GPU. Only a measurement tells, "
+    "before the first job does.",
     fix="Add NcclValidation for the group (docs/gate.md), or a job of yours that runs nccl-tests; name groups whose gate is in "
     "another stack in `elsewhere`. A queue's flavor selects nodes with the label that the gate sets.",
     settings=(Setting(name="elsewhere", kind="array", of="string", default=[], means="groups with a gate in another stack"),),
@@ -113,9 +112,8 @@ def health_agent_present(resource: Resource, stack: Stack, settings: Settings) -
     prod="advisory",
     needs_stack=True,
     why="Without GPU and network counters nobody sees why a job became slow.",
-    fix="Add NVIDIA's DCGM exporter or GPU operator; on GKE `monitoringConfig.enableComponents: [..., DCGM]`; on EKS the "
-    "add-on "
-    "amazon-cloudwatch-observability.",
+    fix="Add NVIDIA's DCGM exporter or GPU operator; on GKE `monitoringConfig.enableComponents: [..., DCGM]`; on EKS the add-on"
+    " amazon-cloudwatch-observability.",
 )
 def metrics_present(resource: Resource, stack: Stack, settings: Settings) -> Iterator[str]:
     """GPU metrics are exported."""

@@ -24,12 +24,10 @@ def _machine(pool: Resource) -> GcpMachine | None:
     kinds=(GKE_POOL,),
     severity="critical",
     dev="mandatory",
-    why="A pool with a network too few leaves GPUs without a rail; on A3 Mega one too many takes a card's PCI slot, and a "
-    "GPU is lost "
-    "(container-engine-accelerators issue 580).",
-    fix="List the machine's networks in rail order: A3 High four, A3 Mega exactly eight, A3 Ultra and A4 the second "
-    "gVNIC's and then "
-    "eight of RDMA; or `acceleratorNetworkProfile: auto` and none.",
+    why="A pool with a network too few leaves GPUs without a rail; on A3 Mega one too many takes a card's PCI slot, and a GPU "
+    "is lost (container-engine-accelerators issue 580).",
+    fix="List the machine's networks in rail order: A3 High four, A3 Mega exactly eight, A3 Ultra and A4 the second gVNIC's and"
+    " then eight of RDMA; or `acceleratorNetworkProfile: auto` and none.",
 )
 def gke_fabric_networks(pool: Resource, stack: Stack, settings: Settings) -> Iterator[str]:
     """A GPU pool has as many additional networks as its machine has cards, each once; with DRANET it has none."""
@@ -91,9 +89,8 @@ def gke_multi_networking(resource: Resource, stack: Stack, settings: Settings) -
     dev="mandatory",
     why="GKE refuses these pairs when the pool is made, some of them after minutes and with a pool in ERROR "
     "(terraform-provider-google issue 18341, xpk issue 434).",
-    fix="Choose one way to have nodes: spot, a reservation, flex-start or queued; flex-start and queued pools start at "
-    "zero, with "
-    "`NO_RESERVATION` and without auto-repair.",
+    fix="Choose one way to have nodes: spot, a reservation, flex-start or queued; flex-start and queued pools start at zero, "
+    "with `NO_RESERVATION` and without auto-repair.",
 )
 def gke_capacity(pool: Resource, stack: Stack, settings: Settings) -> Iterator[str]:
     """What a pool asks of its capacity goes together."""
@@ -128,9 +125,8 @@ def gke_capacity(pool: Resource, stack: Stack, settings: Settings) -> Iterator[s
     kinds=(GKE_POOL,),
     severity="high",
     dev="mandatory",
-    why="Machines that only boot from Hyperdisk refuse others, and a count of local SSDs other than the bundled one fails "
-    "or replaces "
-    "nodes at every update (terraform-provider-google issue 19648).",
+    why="Machines that only boot from Hyperdisk refuse others, and a count of local SSDs other than the bundled one fails or "
+    "replaces nodes at every update (terraform-provider-google issue 19648).",
     fix="Write one of the machine's boot disks and the number of local SSDs of the message, or leave both out.",
 )
 def gke_disks(pool: Resource, stack: Stack, settings: Settings) -> Iterator[str]:
@@ -162,8 +158,8 @@ def gke_disks(pool: Resource, stack: Stack, settings: Settings) -> Iterator[str]
     "RegionNetworkFirewallPolicy of the type RDMA_ROCE_POLICY.",
 )
 def rdma_network(resource: Resource, stack: Stack, settings: Settings) -> Iterator[str]:
-    """GPU networks have the profile of their nodes' zone, the fabric's MTU, and no classic firewall rules where RoCE "
-    "takes none."""
+    """GPU networks have the profile of their nodes' zone, the fabric's MTU, and no classic firewall rules where RoCE
+    takes none."""
     if resource.kind == FIREWALL:
         for each in stack.linked(resource, "network", NETWORK):
             if each.props["networkProfile"].present:

@@ -48,8 +48,8 @@ def _layout(machine: AwsMachine) -> tuple[Place, ...]:
 
 
 def _older(machine: AwsMachine, places: list[Place]) -> bool:
-    """AWS's layout before efa-only: EFA on device 0 of card 0 and on device 1 of the others. Cards with two interfaces "
-    "take it."""
+    """AWS's layout before efa-only: EFA on device 0 of card 0 and on device 1 of the others. Cards with two interfaces
+    take it."""
     if machine.interfaces_per_card < 2 or not machine.efa_on_card_0:
         return False
     wanted = [(0, 0), *((card, 1) for card in machine.cards_with_efa)]

@@ -17,12 +17,10 @@ HELM: Final = ("kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v4:Chart", "
     severity="high",
     dev="mandatory",
     needs_stack=True,
-    why="EKS refuses a group that says a thing in two places (terraform-aws-eks issue 1386, pulumi-eks issue 1283), and "
-    "starts a "
-    "t3.medium where neither names a machine.",
-    fix="Name the instance type in one place; with an image of your own leave `amiType`, `version` and `releaseVersion` "
-    "out; put "
-    "disks, remote access, subnets and instance profile where the message says.",
+    why="EKS refuses a group that says a thing in two places (terraform-aws-eks issue 1386, pulumi-eks issue 1283), and starts "
+    "a t3.medium where neither names a machine.",
+    fix="Name the instance type in one place; with an image of your own leave `amiType`, `version` and `releaseVersion` out; "
+    "put disks, remote access, subnets and instance profile where the message says.",
 )
 def launch_template_exclusive(group: Resource, stack: Stack, settings: Settings) -> Iterator[str]:
     """A managed node group and its launch template do not both decide the same thing."""
@@ -109,8 +107,7 @@ def chart_name(release: Resource) -> str:
     needs_stack=True,
     why="A GPU operator that installs a driver on nodes whose image or cloud brings one breaks both.",
     fix="Give the operator `driver.enabled: false` and, on EKS, `toolkit.enabled: false`; on GKE alternatively install no "
-    "driver "
-    "(`gpuDriverVersion: INSTALLATION_DISABLED`).",
+    "driver (`gpuDriverVersion: INSTALLATION_DISABLED`).",
 )
 def one_driver_source(release: Resource, stack: Stack, settings: Settings) -> Iterator[str]:
     """The GPU driver comes from the cloud's image or from the GPU operator, not from both."""

@@ -62,9 +62,8 @@ def fabric_groups_single_zone(resource: Resource, stack: Stack, settings: Settin
     severity="critical",
     dev="mandatory",
     needs_stack=True,
-    why="A reservation has capacity only in the placement group that it was made in: with another one a reservation of 16 "
-    "gave 11 "
-    "nodes (eksctl issue 7949). A capacity block is placed together already and takes none.",
+    why="A reservation has capacity only in the placement group that it was made in: with another one a reservation of 16 gave "
+    "11 nodes (eksctl issue 7949). A capacity block is placed together already and takes none.",
     fix="Leave `placement` out, or name the placement group that the reservation was made in.",
 )
 def placement_vs_reservation(template: Resource, stack: Stack, settings: Settings) -> Iterator[str]:

@@ -83,9 +83,8 @@ def checkpoint_durable(resource: Resource, stack: Stack, settings: Settings) -> 
     kinds=(KUBERNETES,),
     severity="high",
     needs_stack=True,
-    why="torch.distributed.checkpoint and safetensors write a file and rename it; Mountpoint cannot rename in a "
-    "general-purpose "
-    "bucket, so the first save fails (mountpoint-s3-csi-driver issue 463).",
+    why="torch.distributed.checkpoint and safetensors write a file and rename it; Mountpoint cannot rename in a general-purpose"
+    " bucket, so the first save fails (mountpoint-s3-csi-driver issue 463).",
     fix="Use an S3 Express One Zone bucket, a file system, or CachedMount for checkpoints; Mountpoint is for datasets.",
     settings=(_PATHS,),
 )
@@ -171,12 +170,10 @@ def size_bytes(text: str) -> int:
     "cache-fits-disk",
     kinds=(KUBERNETES,),
     severity="high",
-    why="A write-back cache that outgrows its disk fails writes; one that cannot be flushed before the pod is killed loses "
-    "the last "
-    "checkpoint (SkyPilot issue 8519).",
-    fix="Give `--vfs-cache-max-size` below the size of the cache's volume, and a `terminationGracePeriodSeconds` in which "
-    "the cache "
-    "can be uploaded; or use CachedMount.",
+    why="A write-back cache that outgrows its disk fails writes; one that cannot be flushed before the pod is killed loses the "
+    "last checkpoint (SkyPilot issue 8519).",
+    fix="Give `--vfs-cache-max-size` below the size of the cache's volume, and a `terminationGracePeriodSeconds` in which the "
+    "cache can be uploaded; or use CachedMount.",
     settings=(
         Setting(
             name="upload_mbytes_per_s",

@@ -21,9 +21,8 @@ MOVING: Final = frozenset({"$Latest", "$Default"})
     needs_stack=True,
     why="A moving version changes nodes or libraries under a validated cluster: an unplanned drain, or another NCCL than "
     "was measured.",
-    fix="Pin node images (`releaseVersion` or `imageId`), template versions, charts and image tags or digests; run a "
-    "Kubernetes version "
-    "that the table knows.",
+    fix="Pin node images (`releaseVersion` or `imageId`), template versions, charts and image tags or digests; run a Kubernetes"
+    " version that the table knows.",
     settings=(
         Setting(
             name="local", kind="array", of="string", default=[], means="images that may be unpinned, such as those built in CI"
