@@ -1,12 +1,11 @@
 """Groups of GPU nodes as any program declares them: which machine, how many, how they are had, where."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from gpufabric.hardware import Machine
 from gpufabric.hardware.machines import machines
-from gpufabric.policy.model import Resource, Stack
+from gpufabric.policy.model import Resource, Stack, once
 from gpufabric.policy.tree import Node, NotCheckedError
 
 TEMPLATE: Final = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -139,15 +138,18 @@ def _gke_way(config: Node, pool: Resource) -> Way:
     return "reservation" if config.at("reservationAffinity.values").present else "on_demand"
 
 
-def gpu_groups(stack: Stack) -> Iterator[GpuGroup]:
+@once
+def gpu_groups(stack: Stack) -> tuple[GpuGroup, ...]:
     """All groups of GPU nodes that can be read; those that cannot are left out."""
+    groups = []
     for each in stack.of(*GROUPS):
         try:
             found = gpu_group(each, stack)
         except NotCheckedError:
             continue
         if found is not None:
-            yield found
+            groups.append(found)
+    return tuple(groups)
 
 
 def fabric_interfaces(template: Resource) -> list[Node]:
@@ -163,11 +165,19 @@ def uses_fabric(group: GpuGroup) -> bool:
     return network["additionalNodeNetworkConfigs"].present or network["acceleratorNetworkProfile"].present
 
 
-def fabric_groups(stack: Stack) -> Iterator[GpuGroup]:
+def joined(group: GpuGroup) -> bool:
+    """Several nodes that use their fabric."""
+    return group.wants_fabric and uses_fabric(group)
+
+
+@once
+def fabric_groups(stack: Stack) -> tuple[GpuGroup, ...]:
     """Groups of several nodes that use their fabric, as far as they can be read."""
+    groups = []
     for group in gpu_groups(stack):
         try:
-            if group.wants_fabric and uses_fabric(group):
-                yield group
+            if joined(group):
+                groups.append(group)
         except NotCheckedError:
             continue
+    return tuple(groups)

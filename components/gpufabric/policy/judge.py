@@ -1,6 +1,6 @@
 """Rules over resources: what is wrong, and what could not be checked."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -33,7 +33,7 @@ def judged(rule: Rule, resource: Resource, stack: Stack, settings: Settings) -> 
 
 
 def over(
-    rules: Iterable[Rule], resources: Iterable[Resource], stack: Stack, settings: "dict[str, Settings]"
+    rules: Iterable[Rule], resources: Iterable[Resource], stack: Stack, settings: Mapping[str, Settings]
 ) -> Iterator[Result]:
     """All rules over all resources of their kinds; only results that say something."""
     chosen = tuple(rules)

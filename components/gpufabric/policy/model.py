@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cached_property
-from typing import Any, Final, Literal
+from functools import cached_property, wraps
+from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 from gpufabric.policy.tree import Node
 
 Level = Literal["advisory", "mandatory", "remediate", "disabled"]
 Severity = Literal["low", "medium", "high", "critical"]
+
+T = TypeVar("T")
+P = ParamSpec("P")
 
 STACK: Final = "pulumi:pulumi:Stack"
 DOCS: Final = "docs/policies.md"
@@ -39,6 +42,8 @@ class Stack:
 
     def __init__(self, resources: Iterable[Resource] = ()) -> None:
         self.by_urn = {each.urn: each for each in resources}
+        self.answers: dict[Any, Any] = {}
+        """What :func:`once` was asked of this stack."""
 
     @cached_property
     def by_kind(self) -> Mapping[str, tuple[Resource, ...]]:
@@ -83,6 +88,20 @@ class Stack:
                 return True
             urn = self.by_urn[urn].parent
         return False
+
+
+def once(read: Callable[Concatenate[Stack, P], T]) -> Callable[Concatenate[Stack, P], T]:
+    """Read something of a stack once: rules ask for it with every resource. What raises is asked again."""
+
+    @wraps(read)
+    def answer(stack: Stack, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        question = (read, args, tuple(kwargs.items()))
+        if question not in stack.answers:
+            stack.answers[question] = read(stack, *args, **kwargs)
+        found: T = stack.answers[question]
+        return found
+
+    return answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

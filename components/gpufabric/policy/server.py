@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,7 +62,7 @@ class Analyzer(analyzer_pb2_grpc.AnalyzerServicer):
         """A resource, before it is made or changed: the rules that look at it alone."""
         resource = _resource(request)
         rules = self._active(needs_stack=False)
-        results = list(over(rules, [resource], Stack(), self._settings))  # type: ignore[arg-type]
+        results = list(over(rules, [resource], Stack(), self._settings))
         with self._lock:
             self._seen[resource.urn] = resource
             self._results[resource.urn] = results
@@ -74,8 +75,8 @@ class Analyzer(analyzer_pb2_grpc.AnalyzerServicer):
         stack = Stack(_placed(seen.get(each.urn) or _resource(each), each) for each in request.resources)
         alone = self._active(needs_stack=False)
         unseen = [each for each in stack.by_urn.values() if each.urn not in earlier]
-        late = list(over(alone, unseen, Stack(), self._settings))  # type: ignore[arg-type]
-        together = list(over(self._active(needs_stack=True), stack.by_urn.values(), stack, self._settings))  # type: ignore[arg-type]
+        late = list(over(alone, unseen, Stack(), self._settings))
+        together = list(over(self._active(needs_stack=True), stack.by_urn.values(), stack, self._settings))
         before = [result for urn in stack.by_urn for result in earlier.get(urn, ())]
         noted = notes([*before, *late, *together])
         said = [self._diagnostic(each, noted[each.name], "", "advisory") for each in self._rules if each.name in noted]
@@ -195,17 +196,8 @@ def _resource(request: Any) -> Resource:
 def _placed(resource: Resource, request: Any) -> Resource:
     """The resource with what it hangs on. Its inputs are those that it was first shown with: a preview knows no outputs."""
     links = {key: tuple(each.urns) for key, each in request.propertyDependencies.items() if each.urns}
-    return Resource(
-        urn=resource.urn,
-        kind=resource.kind,
-        name=resource.name,
-        props=resource.props,
-        provider=resource.provider,
-        protect=request.options.protect,
-        parent=request.parent,
-        links=links,
-        after=tuple(request.dependencies),
-    )
+    options = request.options
+    return replace(resource, protect=options.protect, parent=request.parent, links=links, after=tuple(request.dependencies))
 
 
 def serve(name: str, rules: Sequence[Rule]) -> None:

@@ -3,21 +3,21 @@
 from collections.abc import Iterator
 from typing import Final
 
-from gpufabric.policy.groups import ASG, EKS_GROUP, GKE_POOL, fabric_groups, gpu_group, uses_fabric
-from gpufabric.policy.model import Resource, Setting, Settings, Stack, rule
+from gpufabric.policy.groups import ASG, EKS_GROUP, GKE_POOL, fabric_groups, gpu_group, joined
+from gpufabric.policy.model import Resource, Setting, Settings, Stack, once, rule
+from gpufabric.policy.rules.access import EKS_CLUSTER, GKE_CLUSTER
 from gpufabric.policy.rules.nodes import HELM, chart_name
 from gpufabric.policy.tree import NotCheckedError
 from gpufabric.policy.workloads import EFA, GPU, KUBERNETES, pods_of
 from gpufabric.validation.contract import LABEL_VALIDATED
 
 ADDON: Final = "aws:eks/addon:Addon"
-EKS_CLUSTER: Final = "aws:eks/cluster:Cluster"
-GKE_CLUSTER: Final = "gcp:container/cluster:Cluster"
 GATE: Final = "gpufabric:index:NcclValidation"
 FLAVOR: Final = "kubernetes:kueue.x-k8s.io/*:ResourceFlavor"
 _BENCHMARKS: Final = ("all_reduce_perf", "all_gather_perf", "nccl-tests", "nccl_tests")
 
 
+@once
 def _has_gate(stack: Stack) -> bool:
     """A gate of ours, or a workload that runs NCCL's benchmark."""
     if any(True for _ in stack.of(GATE)):
@@ -50,12 +50,13 @@ def nccl_gate_present(resource: Resource, stack: Stack, settings: Settings) -> I
             yield f"the queue's flavor does not ask for the label {LABEL_VALIDATED}: nodes that no gate has passed get jobs"
         return
     group = gpu_group(resource, stack)
-    if group is None or not group.wants_fabric or not uses_fabric(group) or resource.name in settings["elsewhere"]:
+    if group is None or not joined(group) or resource.name in settings["elsewhere"]:
         return
     if not _has_gate(stack):
         yield f"{group.nodes} x {group.machine.name} and nothing that measures their network"
 
 
+@once
 def _runs(stack: Stack, *names: str) -> bool:
     """Does a chart or an image of the program carry one of these names?"""
     for release in stack.of(*HELM):

@@ -43,7 +43,7 @@ def cost_of(group: GpuGroup) -> HourlyCost:
 )
 def budget(root: Resource, stack: Stack, settings: Settings) -> Iterator[str]:
     """The GPU groups of a stack, at their largest, stay within its budget."""
-    groups = list(gpu_groups(stack))
+    groups = gpu_groups(stack)
     gpus = sum(each.gpus for each in groups)
     if settings["most_gpus"] and gpus > settings["most_gpus"]:
         yield f"{gpus} GPUs; at most {settings['most_gpus']:g}"

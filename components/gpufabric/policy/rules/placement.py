@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gpufabric.hardware import capacity_block_rules
-from gpufabric.policy.groups import ASG, EKS_GROUP, GKE_POOL, SUBNET, TEMPLATE, gpu_group, reservation, template_of, uses_fabric
+from gpufabric.policy.groups import ASG, EKS_GROUP, GKE_POOL, SUBNET, TEMPLATE, gpu_group, joined, reservation, template_of
 from gpufabric.policy.model import Resource, Settings, Stack, rule
 from gpufabric.policy.tree import NotCheckedError
 
@@ -49,7 +49,7 @@ def zones_of(group: Resource, stack: Stack) -> set[str]:
 def fabric_groups_single_zone(resource: Resource, stack: Stack, settings: Settings) -> Iterator[str]:
     """All nodes of a group that uses a fabric stand in one zone."""
     group = gpu_group(resource, stack)
-    if group is None or not group.wants_fabric or not uses_fabric(group):
+    if group is None or not joined(group):
         return
     zones = zones_of(resource, stack)
     if len(zones) > 1:

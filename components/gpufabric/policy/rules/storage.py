@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from gpufabric.hardware.lustre import lustre_throughputs
 from gpufabric.hardware.managed_lustre import managed_lustre_tiers
 from gpufabric.mounts.contract import HOST_ROOT
-from gpufabric.policy.groups import gpu_groups
+from gpufabric.policy.groups import SUBNET, gpu_groups
 from gpufabric.policy.model import Resource, Setting, Settings, Stack, rule
 from gpufabric.policy.rules.placement import zones_of
 from gpufabric.policy.tree import Node, NotCheckedError
@@ -220,7 +220,7 @@ def storage_same_zone(resource: Resource, stack: Stack, settings: Settings) -> I
     if not groups:
         return
     if resource.kind == FSX:
-        subnets = stack.linked(resource, "subnetIds", "aws:ec2/subnet:Subnet")
+        subnets = stack.linked(resource, "subnetIds", SUBNET)
         here = {each.props["availabilityZone"].text() for each in subnets} - {""}
         zones = {zone for each in groups for zone in zones_of(each.resource, stack)}
         if not here:
