@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gpufabric.hardware import Machine
 from gpufabric.plan.cloud import HourlyCost, Taint
 from gpufabric.plan.model import GroupsPlan
-from gpufabric.plan.storage.model import RolePlan
+
+if TYPE_CHECKING:
+    from gpufabric.plan.storage.model import RolePlan
 
 
 class Phase(Enum):
@@ -60,4 +62,4 @@ class CloudStackPlan(GroupsPlan):
     tags: Mapping[str, str]
     node_groups: Sequence[CloudGroupPlan]
     cost: HourlyCost
-    storage: tuple[RolePlan, ...] = ()
+    storage: "tuple[RolePlan, ...]" = ()

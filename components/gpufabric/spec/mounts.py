@@ -7,14 +7,13 @@ from pydantic import AfterValidator, Field
 
 from gpufabric.spec.base import DNS_LABEL, Namespace, WholeNumber, Wish, matching
 from gpufabric.spec.node_group import Image, Selector
+from gpufabric.spec.paths import PodPath, absolute
 from gpufabric.spec.problems import shown
 
 # The mount's name stands in the name of the DaemonSet, its pods and the reports of its nodes.
 NAME_LETTERS = 30
 _BUCKET = r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]"
 _PREFIX = re.compile(r"[A-Za-z0-9!_.*'()=-]+(/[A-Za-z0-9!_.*'()=-]+)*")
-_PATH = re.compile(r"(/[A-Za-z0-9_.-]+)+")
-_SYSTEM = re.compile(r"/(bin|boot|dev|etc|home|lib|lib64|opt|proc|root|run|sbin|srv|sys|tmp|usr|var)?")
 _LOST = re.compile(r"/(dev|proc|sys|run|tmp)(/.*)?")
 
 
@@ -33,30 +32,15 @@ def _prefix(value: str) -> str:
     return value
 
 
-def _absolute(value: str) -> str:
-    if not _PATH.fullmatch(value) or ".." in value.split("/"):
-        raise ValueError(f"{shown(value)} is not an absolute path; write for example /checkpoints")
-    return value
-
-
-def _pod_path(value: str) -> str:
-    if value == "/" or (_SYSTEM.fullmatch(value) and value.startswith("/")):
-        raise ValueError(
-            f"{value} is empty in no image, and a mount hides what is below it; write a folder of its own, such as /checkpoints"
-        )
-    return _absolute(value)
-
-
 def _cache_path(value: str) -> str:
     if value == "/" or _LOST.fullmatch(value):
         raise ValueError(
             f"{value} does not outlive a reboot, or is the whole node; write a folder of local NVMe, such as /mnt/nvme/cache"
         )
-    return _absolute(value)
+    return absolute(value)
 
 
 MountName = Annotated[str, AfterValidator(_name)]
-PodPath = Annotated[str, AfterValidator(_pod_path)]
 Seconds = Annotated[WholeNumber, Field(ge=0, le=86_400)]
 Text = Annotated[str, matching(r"[!-~]{1,200}", "a word without blanks", "eu-central-1")]
 

@@ -14,10 +14,9 @@ from gpufabric.plan.aws.parts import plan_parts
 from gpufabric.plan.aws.regions import region_of
 from gpufabric.plan.aws.reservation import Reservation
 from gpufabric.plan.aws.shelf import shelf
-from gpufabric.plan.cloud_group import cost_of, plan_gates
+from gpufabric.plan.cloud_group import cost_of
+from gpufabric.plan.cloud_stack import plan_stack_parts
 from gpufabric.plan.places import zone_problems
-from gpufabric.plan.storage.resolve import plan_storage
-from gpufabric.plan.storage.stack import with_storage
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.aws import AwsTrainingSpec
 
@@ -44,27 +43,25 @@ def resolve_aws(
         except SpecError as error:
             problems += error.problems
     problems += shared_problems(groups)
-    try:
-        parts = plan_parts(spec, groups, name)
-        has = shelf(spec, parts, groups)
-        storage = plan_storage(spec.storage, has, image=spec.validation.image or "", stack=stack)
-    except SpecError as error:
-        problems += error.problems
-    try:
-        gates = plan_gates(groups, spec.validation, stack, "EKS")
-    except SpecError as error:
-        raise SpecError([*problems, *error.problems]) from None
-    if problems:
-        raise SpecError(problems)
+    rest = plan_stack_parts(
+        problems,
+        groups,
+        parts=lambda: plan_parts(spec, groups, name),
+        shelf=lambda parts: shelf(spec, parts, groups),
+        storage=spec.storage,
+        validation=spec.validation,
+        stack=stack,
+        service="EKS",
+    )
     return AwsStackPlan(
         stack=stack,
         region=spec.region,
         zone=spec.zone,
         tags=spec.tags,
         version=version,
-        parts=parts,
+        parts=rest.parts,
         node_groups=tuple(groups),
-        groups=with_storage(gates, storage),
+        groups=rest.gates,
         cost=cost_of(AwsStackPlan.cloud, spec.region, groups),
-        storage=storage,
+        storage=rest.storage,
     )

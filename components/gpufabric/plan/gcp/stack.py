@@ -4,15 +4,14 @@ from datetime import datetime
 
 from gpufabric.hardware import default_gke_version
 from gpufabric.plan.capacity import sharing_problems
-from gpufabric.plan.cloud_group import cost_of, plan_gates
+from gpufabric.plan.cloud_group import cost_of
+from gpufabric.plan.cloud_stack import plan_stack_parts
 from gpufabric.plan.gcp.model import GcpStackPlan, GkeNodePoolPlan
 from gpufabric.plan.gcp.node_pool import plan_node_pool, pool_version_problems
 from gpufabric.plan.gcp.parts import plan_parts
 from gpufabric.plan.gcp.places import place_problems
 from gpufabric.plan.gcp.shelf import shelf
 from gpufabric.plan.gcp.version import kubernetes_version
-from gpufabric.plan.storage.resolve import plan_storage
-from gpufabric.plan.storage.stack import with_storage
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.gcp import GcpTrainingSpec
 
@@ -37,18 +36,16 @@ def resolve_gcp(spec: GcpTrainingSpec, stack: str, *, now: datetime, name: str |
     for group in groups:
         problems += pool_version_problems(version, group, "cluster.kubernetes_version")
     problems += sharing_problems(groups)
-    try:
-        parts = plan_parts(spec, groups, name)
-        has = shelf(spec, parts, groups)
-        storage = plan_storage(spec.storage, has, image=spec.validation.image or "", stack=stack)
-    except SpecError as error:
-        problems += error.problems
-    try:
-        gates = plan_gates(groups, spec.validation, stack, "GKE")
-    except SpecError as error:
-        raise SpecError([*problems, *error.problems]) from None
-    if problems:
-        raise SpecError(problems)
+    rest = plan_stack_parts(
+        problems,
+        groups,
+        parts=lambda: plan_parts(spec, groups, name),
+        shelf=lambda parts: shelf(spec, parts, groups),
+        storage=spec.storage,
+        validation=spec.validation,
+        stack=stack,
+        service="GKE",
+    )
     return GcpStackPlan(
         stack=stack,
         project=spec.project,
@@ -56,9 +53,9 @@ def resolve_gcp(spec: GcpTrainingSpec, stack: str, *, now: datetime, name: str |
         zone=spec.zone,
         tags=spec.tags,
         version=version,
-        parts=parts,
+        parts=rest.parts,
         node_groups=tuple(groups),
-        groups=with_storage(gates, storage),
+        groups=rest.gates,
         cost=cost_of(GcpStackPlan.cloud, spec.region, groups),
-        storage=storage,
+        storage=rest.storage,
     )

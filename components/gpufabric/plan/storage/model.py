@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpufabric.hardware.storage import StorageBackend
-from gpufabric.plan.mounts import MountPlan
+
+if TYPE_CHECKING:
+    from gpufabric.plan.mounts import MountPlan  # which stacks without mounts need not load
 
 DATASET, MODEL, CHECKPOINT, SCRATCH = ROLES = ("dataset", "model", "checkpoint", "scratch")
 AUTO, BUCKET, FILESYSTEM, NVME = "auto", "bucket", "shared_filesystem", "local_nvme"
@@ -83,7 +85,7 @@ class OnGroup:
     write_gbytes_per_s: float | None
     source: str
     mount_args: Mapping[str, Any] = field(default_factory=dict)
-    mount: MountPlan | None = None
+    mount: "MountPlan | None" = None
     largest_checkpoint_gib: int | None = None
 
 

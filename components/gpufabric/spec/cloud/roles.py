@@ -6,7 +6,7 @@ from pydantic import Field
 
 from gpufabric.spec.base import WholeNumber, Wish
 from gpufabric.spec.cloud.storage import Name, StoreKey
-from gpufabric.spec.mounts import PodPath
+from gpufabric.spec.paths import PodPath
 
 
 class RoleSpec(Wish):

@@ -1,0 +1,30 @@
+"""Folders, checked by shape."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from gpufabric.spec.problems import shown
+
+_PATH = re.compile(r"(/[A-Za-z0-9_.-]+)+")
+_SYSTEM = re.compile(r"/(bin|boot|dev|etc|home|lib|lib64|opt|proc|root|run|sbin|srv|sys|tmp|usr|var)?")
+
+
+def absolute(value: str) -> str:
+    """An absolute path; raises ValueError."""
+    if not _PATH.fullmatch(value) or ".." in value.split("/"):
+        raise ValueError(f"{shown(value)} is not an absolute path; write for example /checkpoints")
+    return value
+
+
+def _pod_path(value: str) -> str:
+    if value == "/" or (_SYSTEM.fullmatch(value) and value.startswith("/")):
+        raise ValueError(
+            f"{value} is empty in no image, and a mount hides what is below it; write a folder of its own, such as /checkpoints"
+        )
+    return absolute(value)
+
+
+PodPath = Annotated[str, AfterValidator(_pod_path)]
+"""Where a mount may be in a pod: a folder of its own."""
