@@ -10,7 +10,7 @@ from pulumi_gcp import compute, servicenetworking
 from gpufabric.kubernetes.args import NodeNetworkArgs
 from gpufabric.kubernetes.handles import known
 from gpufabric.plan.gcp.filesystem import LUSTRE_PORT
-from gpufabric.plan.gcp.network import PODS_RANGE, SERVICES_RANGE, UNKNOWN, HostPlan, NetworkPlan, VpcPlan, plan_network
+from gpufabric.plan.gcp.network import PODS_RANGE, SERVICES_RANGE, UNKNOWN, HostPlan, VpcPlan, plan_network
 from gpufabric.spec import SpecError
 from gpufabric.spec.gcp.network import GcpNetworkWish
 
@@ -268,8 +268,3 @@ def plain_networks(networks: Any) -> Any:
     return [
         {key: known(value, UNKNOWN) for key, value in each.items()} if isinstance(each, Mapping) else each for each in networks
     ]
-
-
-def network_plan(network: GcpNetwork) -> NetworkPlan:
-    """The plan a network was built from: for tests and for stacks that print it."""
-    return network._plan

@@ -13,7 +13,7 @@ from gpufabric.kubernetes.args import NodeGroupArgs, NodeNetworkArgs, PreflightA
 from gpufabric.kubernetes.handles import given, wishes
 from gpufabric.plan import PodProfile, decide_hardware, pod_profile
 from gpufabric.plan.cloud_group import gate_group
-from gpufabric.plan.gcp import GkeNodePoolPlan, plan_alone
+from gpufabric.plan.gcp import plan_alone
 from gpufabric.plan.gcp.cluster import account_id
 from gpufabric.plan.gcp.model import DRANET, EPHEMERAL
 from gpufabric.spec.gcp import GkeGpuNodesSpec
@@ -225,8 +225,3 @@ class GkeGpuNodePool(ComponentResource):
         name = f"{self._name}-nodes"
         account, roles = node_account(name, account_id(name), self._plan.project, self._child)
         return account.email, roles
-
-
-def node_pool_plan(pool: GkeGpuNodePool) -> GkeNodePoolPlan:
-    """The plan that a pool was built from: for tests and for stacks that print it."""
-    return pool._plan

@@ -43,6 +43,20 @@ def matching(pattern: str | re.Pattern[str], what: str, example: str) -> AfterVa
     return AfterValidator(check)
 
 
+def name_part(letters: int) -> AfterValidator:
+    """A validator: the text can be part of Kubernetes names and has at most so many letters, or a ValueError."""
+
+    def check(value: str) -> str:
+        if len(value) > letters or not DNS_LABEL.fullmatch(value):
+            raise ValueError(
+                f"{shown(value)} cannot be part of Kubernetes names; "
+                f"write 1 to {letters} of a-z, 0-9 and -, beginning with a letter and not ending in -"
+            )
+        return value
+
+    return AfterValidator(check)
+
+
 class Wish(BaseModel):
     """Base of every spec model. ``strict``: the string ``"2"`` is not a number of nodes."""
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from gpufabric.spec.base import DNS_LABEL, Namespace, WholeNumber, Wish, matching
+from gpufabric.spec.base import Namespace, WholeNumber, Wish, matching, name_part
 from gpufabric.spec.node_group import Image, Selector
 from gpufabric.spec.paths import PodPath, absolute
 from gpufabric.spec.problems import shown
@@ -15,15 +15,6 @@ NAME_LETTERS = 30
 _BUCKET = r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]"
 _PREFIX = re.compile(r"[A-Za-z0-9!_.*'()=-]+(/[A-Za-z0-9!_.*'()=-]+)*")
 _LOST = re.compile(r"/(dev|proc|sys|run|tmp)(/.*)?")
-
-
-def _name(value: str) -> str:
-    if len(value) > NAME_LETTERS or not DNS_LABEL.fullmatch(value):
-        raise ValueError(
-            f"{shown(value)} cannot be part of Kubernetes names; "
-            f"write 1 to {NAME_LETTERS} of a-z, 0-9 and -, beginning with a letter and not ending in -"
-        )
-    return value
 
 
 def _prefix(value: str) -> str:
@@ -40,7 +31,7 @@ def _cache_path(value: str) -> str:
     return absolute(value)
 
 
-MountName = Annotated[str, AfterValidator(_name)]
+MountName = Annotated[str, name_part(NAME_LETTERS)]
 Seconds = Annotated[WholeNumber, Field(ge=0, le=86_400)]
 Text = Annotated[str, matching(r"[!-~]{1,200}", "a word without blanks", "eu-central-1")]
 

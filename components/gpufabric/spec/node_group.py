@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Protocol, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from gpufabric.spec.base import DNS_LABEL, LABEL_KEY, WholeNumber, Wish, matching
+from gpufabric.spec.base import LABEL_KEY, WholeNumber, Wish, matching, name_part
 from gpufabric.spec.problems import shown
 from gpufabric.spec.scheduler import SchedulerSpec
 
@@ -22,15 +22,6 @@ _NAME = r"[a-z0-9]+([._-]+[a-z0-9]+)*"  # names, tag and digest as the OCI distr
 _IMAGE = re.compile(
     rf"((?=[^/]*[.:])[A-Za-z0-9.-]+(:[0-9]+)?/)?{_NAME}(/{_NAME})*(:[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(@sha256:[0-9a-f]{{64}})?"
 )
-
-
-def _name(value: str) -> str:
-    if len(value) > NAME_LETTERS or not DNS_LABEL.fullmatch(value):
-        raise ValueError(
-            f"{shown(value)} cannot be part of Kubernetes names; "
-            f"write 1 to {NAME_LETTERS} of a-z, 0-9 and -, beginning with a letter and not ending in -"
-        )
-    return value
 
 
 def _selector(value: dict[str, str]) -> dict[str, str]:
@@ -84,7 +75,7 @@ def _taint_keys(value: list[str]) -> list[str]:
 Image = Annotated[str, matching(_IMAGE, "an image reference", "registry.example/team/image:1.2")]
 Hca = Annotated[str, matching(_HCA, "a host channel adapter", "mlx5_0, or mlx5 for all that begin so")]
 Interface = Annotated[str, matching(_INTERFACE, "a network interface", "eth0")]
-GroupName = Annotated[str, AfterValidator(_name)]
+GroupName = Annotated[str, name_part(NAME_LETTERS)]
 Accelerators = Annotated[str, AfterValidator(_accelerators)]
 Selector = Annotated[dict[str, str], AfterValidator(_selector)]
 DeviceCount = Annotated[WholeNumber, Field(ge=1, le=4096)]

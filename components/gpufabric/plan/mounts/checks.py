@@ -6,6 +6,8 @@ from gpufabric.spec.mounts import BucketMountSpec, BucketSpec, CachedMountSpec, 
 
 CHECKPOINTS_HELD = 2
 """One that is uploaded while the next is written; with one, a save waits for the bucket or finds the disk full."""
+RENAME_RULE = "torch.distributed.checkpoint renames .metadata.tmp; s3-connector-for-pytorch 295, safetensors 792"
+"""Why a bucket without a cache is no place for checkpoints."""
 _GIB_IN_MB = 1024**3 / 1e6
 
 
@@ -76,5 +78,4 @@ def bucket_mount_problems(wish: BucketMountSpec) -> list[Problem]:
     if wish.purpose != "checkpoint":
         return []
     reason = "without a cache a file can be neither changed nor appended to, and a save waits for the bucket"
-    rule = "torch.distributed.checkpoint renames .metadata.tmp; s3-connector-for-pytorch 295, safetensors 792"
-    return [Problem("purpose", reason, "use CachedMount for checkpoints", rule)]
+    return [Problem("purpose", reason, "use CachedMount for checkpoints", RENAME_RULE)]

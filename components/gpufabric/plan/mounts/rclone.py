@@ -1,37 +1,25 @@
 """rclone's configuration file and flags. No option goes through the environment: that would change the cache's path."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import fields, replace
 from typing import Any
 
 from gpufabric.hardware.rclone import MountPreset
+from gpufabric.hardware.tables import Row
 from gpufabric.mounts import contract
 from gpufabric.spec.mounts import BucketSpec, CachedMountSpec, MountSpec
 
 KEEP_S = 365 * 24 * 3600
 """A cached file goes when room is needed, not with its age."""
+_TUNED = frozenset(each.name for each in fields(MountPreset)) - {each.name for each in fields(Row)} - {"name"}
 _SECRET_FILES = {"gcs": "key.json", "azure": "service-principal.json"}
 _SECRET_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
-    """The preset's numbers, those of the wish in their place."""
-
-    read_only: bool
-    transfers: int
-    upload_chunk_mib: int
-    upload_concurrency: int
-    read_chunk_mib: int
-    read_streams: int
-    dir_cache_s: int
-    write_back_s: int
-
-
-def tuning(preset: MountPreset, wish: MountSpec) -> Tuning:
-    """What the wish says, else the preset."""
-    given = {key: getattr(wish, key, None) for key in Tuning.__dataclass_fields__}
-    return Tuning(**{key: getattr(preset, key) if value is None else value for key, value in given.items()})
+def tuned(preset: MountPreset, wish: MountSpec) -> MountPreset:
+    """The preset, with the wish's own numbers in the place of its."""
+    given = {key: getattr(wish, key, None) for key in _TUNED}
+    return replace(preset, **{key: value for key, value in given.items() if value is not None})
 
 
 def remote(bucket: BucketSpec) -> str:
@@ -39,13 +27,13 @@ def remote(bucket: BucketSpec) -> str:
     return f"{contract.STORE}:{bucket.name}{f'/{bucket.prefix}' if bucket.prefix else ''}"
 
 
-def config_text(bucket: BucketSpec, set_to: Tuning, *, from_secret: bool) -> str:
+def config_text(bucket: BucketSpec, set_to: MountPreset, *, from_secret: bool) -> str:
     """The configuration file. It holds no key: those come from a Secret or are the pod's identity."""
     lines = [f"[{contract.STORE}]", *(f"{key} = {value}" for key, value in _options(bucket, set_to, from_secret=from_secret))]
     return "\n".join(lines) + "\n"
 
 
-def _options(bucket: BucketSpec, set_to: Tuning, *, from_secret: bool) -> Iterator[tuple[str, object]]:
+def _options(bucket: BucketSpec, set_to: MountPreset, *, from_secret: bool) -> Iterator[tuple[str, object]]:
     file = f"{contract.CREDENTIALS_DIR}/{_SECRET_FILES[bucket.kind]}" if from_secret and bucket.kind in _SECRET_FILES else None
     chunk = {"chunk_size": f"{set_to.upload_chunk_mib}Mi", "upload_concurrency": set_to.upload_concurrency}
     match bucket.kind:
@@ -77,7 +65,7 @@ def _options(bucket: BucketSpec, set_to: Tuning, *, from_secret: bool) -> Iterat
             yield from chunk.items()
 
 
-def mount_flags(set_to: Tuning) -> list[str]:
+def mount_flags(set_to: MountPreset) -> list[str]:
     """Of every mount. Anybody in a pod that has the mount may use it: a bucket knows no owners."""
     flags = [
         *("--config", contract.CONFIG_FILE),
@@ -92,7 +80,7 @@ def mount_flags(set_to: Tuning) -> list[str]:
     return [*flags, "--read-only"] if set_to.read_only else flags
 
 
-def cache_flags(set_to: Tuning, wish: CachedMountSpec) -> list[str]:
+def cache_flags(set_to: MountPreset, wish: CachedMountSpec) -> list[str]:
     """Of a mount with a cache."""
     return [
         *("--cache-dir", contract.CACHE_DIR),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gpufabric.hardware.rclone import mount_preset, rclone_image
+from gpufabric.hardware.rclone import MountPreset, mount_preset, rclone_image
 from gpufabric.mounts import contract
 from gpufabric.plan.gate import digest
 from gpufabric.plan.mounts import rclone
@@ -21,7 +21,7 @@ def resolve_cached_mount(wish: CachedMountSpec, stack: str) -> CachedMountPlan:
     """The plan of a bucket behind a cache."""
     if problems := [*mount_problems(wish), *cache_problems(wish)]:
         raise SpecError(sorted(problems))
-    set_to = rclone.tuning(mount_preset(wish.preset), wish)
+    set_to = rclone.tuned(mount_preset(wish.preset), wish)
     drain = 0 if set_to.read_only else wish.drain_seconds
     flags = [*rclone.mount_flags(set_to), *rclone.cache_flags(set_to, wish)]
     common = _common(wish, stack, set_to, flags, cache_path=f"{wish.cache_path}/{wish.name}", drain_seconds=drain)
@@ -41,7 +41,7 @@ def resolve_bucket_mount(wish: BucketMountSpec, stack: str) -> BucketMountPlan:
     """The plan of a bucket without a cache."""
     if problems := [*mount_problems(wish), *bucket_mount_problems(wish)]:
         raise SpecError(sorted(problems))
-    set_to = rclone.tuning(mount_preset("dataset" if wish.purpose == "dataset" else "checkpoint"), wish)
+    set_to = rclone.tuned(mount_preset("dataset" if wish.purpose == "dataset" else "checkpoint"), wish)
     flags = rclone.mount_flags(set_to)
     return BucketMountPlan(
         **_common(wish, stack, set_to, flags, cache_path=None, drain_seconds=0),
@@ -56,7 +56,7 @@ def _own_name(wish: MountSpec, stack: str) -> str:
 
 
 def _common(
-    wish: MountSpec, stack: str, set_to: rclone.Tuning, flags: Sequence[str], *, cache_path: str | None, drain_seconds: int
+    wish: MountSpec, stack: str, set_to: MountPreset, flags: Sequence[str], *, cache_path: str | None, drain_seconds: int
 ) -> dict[str, Any]:
     files = contract.shipped_files()
     files["rclone.conf"] = rclone.config_text(wish.bucket, set_to, from_secret=wish.credentials_secret is not None)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from gpufabric.hardware.storage import BUCKET_CACHED, BUCKET_MOUNT, LOCAL_NVME, SHARED_FILESYSTEM, storage_backends
+from gpufabric.plan.mounts.checks import RENAME_RULE
 from gpufabric.plan.storage.model import (
     AUTO,
     BUCKET,
@@ -40,7 +41,6 @@ _UNFIT = {
     (SCRATCH, BUCKET): "a bucket would keep what is meant to be thrown away",
 }
 _GIVEN = "given in the spec"
-_APPEND_RULE = "torch.distributed.checkpoint renames .metadata.tmp; s3-connector-for-pytorch 295, safetensors 792"
 
 
 def choose(role: str, wish: RoleSpec, has: Shelf, model: Choice | None) -> Choice | Problem:
@@ -106,7 +106,7 @@ def _mounted(role: str, wish: RoleSpec, has: Shelf, store: str) -> Choice | Prob
     made = _made(BUCKET, store, mode, _GIVEN)
     if role == CHECKPOINT and not (made.backend.appends and made.backend.renames):
         reason = f"through {mode} a file of a bucket can be neither changed nor appended to"
-        return Problem("mode", reason, f"write {MOUNT_CACHED}", _APPEND_RULE)
+        return Problem("mode", reason, f"write {MOUNT_CACHED}", RENAME_RULE)
     if mode == MOUNT_CACHED and not has.all_have_nvme:
         straight = "" if role == CHECKPOINT else f", or write mode: {MOUNT}"
         fix = f"write disk_tier: best for it, keep the role on a shared file system{straight}"

@@ -41,14 +41,6 @@ BucketName = Annotated[
         "acme-weights",
     ),
 ]
-ServiceAccountEmail = Annotated[
-    str,
-    matching(
-        rf"[a-z0-9][a-z0-9-]{{0,61}}@({_PROJECT}\.iam|developer|[a-z-]+)\.gserviceaccount\.com",
-        "the email of a service account",
-        "gpu-nodes@acme-training.iam.gserviceaccount.com",
-    ),
-]
 IamMember = Annotated[
     str,
     matching(
