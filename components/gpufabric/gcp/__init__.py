@@ -1,12 +1,12 @@
 """Ring 4, Google Cloud: the components of a training cluster on GKE, each usable alone, and the stack that composes them."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpufabric.gcp.gke_cluster import GkeCluster
 from gpufabric.gcp.network import GcpNetwork
 from gpufabric.gcp.node_pool import GkeGpuNodePool
 from gpufabric.gcp.stack import GcpTrainingStack
+from gpufabric.kubernetes.later import later
 
 if TYPE_CHECKING:
     from gpufabric.gcp.filestore import Filestore
@@ -23,11 +23,5 @@ __all__ = [
     "ManagedLustre",
 ]
 
-_LATER = {"Filestore": "filestore", "GcsBucket": "gcs_bucket", "ManagedLustre": "managed_lustre"}
-
-
-def __getattr__(name: str) -> Any:
-    """Storage is imported when it is asked for: each has a module of the SDK of its own."""
-    if name in _LATER:
-        return getattr(import_module(f"gpufabric.gcp.{_LATER[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Each has a module of the SDK of its own.
+__getattr__ = later(__name__, {"Filestore": "filestore", "GcsBucket": "gcs_bucket", "ManagedLustre": "managed_lustre"})
