@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from pulumi import ComponentResource, Output, ResourceOptions, get_stack
+from pulumi import ComponentResource, Output, Resource, ResourceOptions, get_stack
 from pulumi_kubernetes import Provider
 
 from gpufabric.aws.eks_cluster import EksCluster, ExistingEksArgs, SystemNodesArgs
@@ -12,15 +12,12 @@ from gpufabric.aws.network import AwsNetwork, ExistingNetworkArgs
 from gpufabric.aws.node_group import EksGpuNodeGroup, EksNodeGroupArgs
 from gpufabric.kubernetes import clock
 from gpufabric.kubernetes.args import ApiAccessArgs, ValidationArgs
+from gpufabric.kubernetes.cloud_stack import accounts_of, declare_inside
 from gpufabric.kubernetes.fabric_daemons import FabricDaemons
-from gpufabric.kubernetes.gates import declare_gates, inside_cluster
-from gpufabric.kubernetes.role_mounts import declare_mounts
 from gpufabric.kubernetes.storage_args import StorageArgs
-from gpufabric.plan import PodProfile
 from gpufabric.plan.aws import resolve_aws
 from gpufabric.plan.aws.lookup import with_window
 from gpufabric.plan.aws.parts import bucket_args, cluster_args, lustre_args, network_args
-from gpufabric.plan.storage.stack import bucket_accounts
 from gpufabric.spec import SpecError
 from gpufabric.spec.aws import AwsStackSpec, AwsTrainingSpec
 
@@ -148,26 +145,22 @@ class AwsTrainingStack(ComponentResource):
         self.stores = {key: self._store(key) for key in spec.stores}
         self.inside = Provider(f"{name}-kubernetes", kubeconfig=self.cluster.kubeconfig, opts=ResourceOptions(parent=self))
         self.filesystems = {key: self._filesystem(key) for key in spec.filesystems}
-        inside = inside_cluster(self, self.inside, self.cluster, existing=spec.cluster.existing is not None)
-        daemons = FabricDaemons(f"{name}-daemons", {"daemons": list(plan.parts.daemons)}, inside)
-        made = zip(plan.groups, self.node_groups.values(), strict=True)
-        gated = [(gate, group.gate_group, group) for gate, group in made]
-        self.gates = declare_gates(name, gated, args.get("validation", {}), inside, [daemons])
-        beside = ResourceOptions(parent=self, providers=[self.inside], depends_on=[self.cluster])
-        self.mounts = declare_mounts(name, plan.storage, self.stores, self.node_groups, beside)
-        self.profiles: dict[str, PodProfile] = {group.name: group.profile for group in plan.groups}
-        self.kubeconfig = self.cluster.kubeconfig
-        self.pod_profiles = Output.from_input({key: profile.to_dict() for key, profile in self.profiles.items()})
-        self.validation = Output.all(**{key: gate.verdict for key, gate in self.gates.items()})
-        self.cost = Output.from_input(plan.cost.to_dict())
-        self.register_outputs(
-            {
-                "kubeconfig": self.kubeconfig,
-                "pod_profiles": self.pod_profiles,
-                "validation": self.validation,
-                "cost": self.cost,
-            }
+        rest = declare_inside(
+            self,
+            name,
+            plan,
+            args.get("validation", {}),
+            cluster=self.cluster,
+            existing=spec.cluster.existing is not None,
+            provider=self.inside,
+            groups=self.node_groups,
+            stores=self.stores,
+            fabric=self._fabric,
         )
+        self.gates, self.mounts, self.profiles = rest.gates, rest.mounts, rest.profiles
+        self.kubeconfig, self.cost = self.cluster.kubeconfig, rest.cost
+        self.pod_profiles, self.validation = rest.pod_profiles, rest.validation
+        self.register_outputs(dict(rest.outputs))
 
     def _network(self) -> AwsNetwork:
         args: Any = network_args(self._spec)
@@ -202,13 +195,8 @@ class AwsTrainingStack(ComponentResource):
     def _store(self, key: str) -> "S3Bucket":
         from gpufabric.aws.s3_bucket import S3Bucket  # its SDK modules only for those who have buckets
 
-        args: Any = {**bucket_args(self._spec, key), **self._accounts(key), "cluster_name": self.cluster.cluster_name}
+        args: Any = {**bucket_args(self._spec, key), **accounts_of(self._plan, key), "cluster_name": self.cluster.cluster_name}
         return S3Bucket(f"{self._name}-{key}", args, ResourceOptions(parent=self))
-
-    def _accounts(self, key: str) -> dict[str, Any]:
-        """Who reaches a bucket: the mounts of the roles that it holds."""
-        accounts = bucket_accounts(self._plan.storage).get(key)
-        return {"service_accounts": accounts} if accounts else {}
 
     def _filesystem(self, key: str) -> "FsxLustre":
         """In the zone and the security group of the GPU nodes. It is AWS's and outlives the cluster."""
@@ -221,3 +209,7 @@ class AwsTrainingStack(ComponentResource):
             args["client_security_group_id"] = self.network.efa_security_group_id
         options = ResourceOptions(parent=self, providers=[self.inside], depends_on=[self.cluster])
         return FsxLustre(f"{self._name}-{key}", args, options)
+
+    def _fabric(self, inside: ResourceOptions) -> list[Resource]:
+        """The device plugins."""
+        return [FabricDaemons(f"{self._name}-daemons", {"daemons": list(self._plan.parts.daemons)}, inside)]

@@ -11,14 +11,11 @@ from gpufabric.gcp.network import ExistingGcpNetworkArgs, GcpNetwork
 from gpufabric.gcp.node_pool import GkeGpuNodePool, GkeNodePoolArgs
 from gpufabric.kubernetes import clock
 from gpufabric.kubernetes.args import ApiAccessArgs, ValidationArgs
-from gpufabric.kubernetes.gates import declare_gates, inside_cluster
-from gpufabric.kubernetes.role_mounts import declare_mounts
+from gpufabric.kubernetes.cloud_stack import accounts_of, declare_inside
 from gpufabric.kubernetes.storage_args import StorageArgs
-from gpufabric.plan import PodProfile
 from gpufabric.plan.gcp import resolve_gcp
 from gpufabric.plan.gcp.model import NETWORKS
 from gpufabric.plan.gcp.parts import bucket_args, cluster_args, filesystem_args, network_args
-from gpufabric.plan.storage.stack import bucket_accounts
 from gpufabric.spec import SpecError
 from gpufabric.spec.gcp import GcpStackSpec, GcpTrainingSpec
 
@@ -150,25 +147,22 @@ class GcpTrainingStack(ComponentResource):
         self.stores = {key: self._store(key) for key in spec.stores}
         self.inside = Provider(f"{name}-kubernetes", kubeconfig=self.cluster.kubeconfig, opts=ResourceOptions(parent=self))
         self.filesystems = {key: self._filesystem(key) for key in spec.filesystems}
-        inside = inside_cluster(self, self.inside, self.cluster, existing=spec.cluster.existing is not None)
-        made = zip(plan.groups, self.node_groups.values(), strict=True)
-        gated = [(gate, group.gate_group, group) for gate, group in made]
-        self.gates = declare_gates(name, gated, args.get("validation", {}), inside, self._fabric(inside))
-        beside = ResourceOptions(parent=self, providers=[self.inside], depends_on=[self.cluster])
-        self.mounts = declare_mounts(name, plan.storage, self.stores, self.node_groups, beside)
-        self.profiles: dict[str, PodProfile] = {group.name: group.profile for group in plan.groups}
-        self.kubeconfig = self.cluster.kubeconfig
-        self.pod_profiles = Output.from_input({key: profile.to_dict() for key, profile in self.profiles.items()})
-        self.validation = Output.all(**{key: gate.verdict for key, gate in self.gates.items()})
-        self.cost = Output.from_input(plan.cost.to_dict())
-        self.register_outputs(
-            {
-                "kubeconfig": self.kubeconfig,
-                "pod_profiles": self.pod_profiles,
-                "validation": self.validation,
-                "cost": self.cost,
-            }
+        rest = declare_inside(
+            self,
+            name,
+            plan,
+            args.get("validation", {}),
+            cluster=self.cluster,
+            existing=spec.cluster.existing is not None,
+            provider=self.inside,
+            groups=self.node_groups,
+            stores=self.stores,
+            fabric=self._fabric,
         )
+        self.gates, self.mounts, self.profiles = rest.gates, rest.mounts, rest.profiles
+        self.kubeconfig, self.cost = self.cluster.kubeconfig, rest.cost
+        self.pod_profiles, self.validation = rest.pod_profiles, rest.validation
+        self.register_outputs(dict(rest.outputs))
 
     def _network(self) -> GcpNetwork:
         args: Any = network_args(self._spec, self._plan.node_groups)
@@ -205,13 +199,8 @@ class GcpTrainingStack(ComponentResource):
     def _store(self, key: str) -> "GcsBucket":
         from gpufabric.gcp.gcs_bucket import GcsBucket  # its SDK module only for those who have buckets
 
-        args: Any = {**bucket_args(self._spec, key), **self._accounts(key)}
+        args: Any = {**bucket_args(self._spec, key), **accounts_of(self._plan, key)}
         return GcsBucket(f"{self._name}-{key}", args, ResourceOptions(parent=self))
-
-    def _accounts(self, key: str) -> dict[str, Any]:
-        """Who reaches a bucket: the mounts of the roles that it holds."""
-        accounts = bucket_accounts(self._plan.storage).get(key)
-        return {"service_accounts": accounts} if accounts else {}
 
     def _filesystem(self, key: str) -> "Filestore | ManagedLustre":
         """In the zone of the GPU nodes. It is Google's and outlives the cluster."""
