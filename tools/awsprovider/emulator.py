@@ -1,17 +1,16 @@
 """moto's AWS on a port of this machine's loopback, behind the recorder."""
 
-import threading
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from tools.awsprovider.recorder import Recorder
+from tools.serving import Serving
 
 REGION = "us-east-1"
 # moto's, and that of the identity behind every key.
 ACCOUNT = "123456789012"
 
 
-class Emulator:
+class Emulator(Serving):
     """A context: serves from enter to exit. What it holds is in the memory of this process."""
 
     def __init__(self) -> None:
@@ -27,7 +26,6 @@ class Emulator:
 
         self.recorder = Recorder(DomainDispatcherApplication(create_backend_app))
         self._server = make_server("127.0.0.1", 0, self.recorder, threaded=True, request_handler=Quiet)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -49,12 +47,3 @@ class Emulator:
 
         BackendDict.reset()
         self.recorder.forget()
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()

@@ -6,14 +6,14 @@ import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from tools.googleapi.account import Account
 from tools.googleapi.store import Store
 from tools.judge.google.model import GoogleCall
 from tools.judge.request import Request
+from tools.serving import Serving
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Exchange:
 
 
 @dataclass
-class GoogleApis:
+class GoogleApis(Serving):
     """A context: serves from enter to exit. The account lies in ``file``; another run goes on with it."""
 
     file: Path
@@ -49,12 +49,11 @@ class GoogleApis:
         self.account = Account(store, self.project)
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.apis = self
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
     @property
     def url(self) -> str:
         """An API's own host name comes first in the path."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"http://127.0.0.1:{self._server.server_port}"
 
     def changes(self) -> list[Exchange]:
         """What was asked for and done that was more than a question."""
@@ -67,15 +66,6 @@ class GoogleApis:
         with self._lock:
             self.exchanges.append(made)
         return made
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
 
 def understood(method: str, target: str, body: bytes, account: Account) -> Request:
