@@ -38,8 +38,8 @@ def declare_kubernetes(spec: TrainingSpec, raw: dict[str, object]) -> None:
 
     existing = spec.cluster.existing
     cluster = Provider("cluster", kubeconfig=existing.kubeconfig, context=existing.context)
-    args = {key: raw[key] for key in ("node_groups", "validation", "scheduler") if key in raw}
-    stack = KubernetesTrainingStack(plan.stack, args, pulumi.ResourceOptions(providers=[cluster]))  # type: ignore[arg-type]
+    args: Any = {key: value for key, value in args_of(raw).items() if key != "cluster"}
+    stack = KubernetesTrainingStack(plan.stack, args, pulumi.ResourceOptions(providers=[cluster]))
     pulumi.export("pod_profiles", stack.pod_profiles)
     pulumi.export("validation", stack.validation)
 

@@ -176,8 +176,8 @@ BAD: dict[str, tuple[type[ComponentResource], Any, list[str]]] = {
         KubernetesTrainingStack,
         {**STACK, "cluster": {"existing": {"context": "c"}}, "cloud": "aws"},
         [
-            "gate.cluster: unknown key; known keys: node_groups, validation, scheduler",
-            "gate.cloud: unknown key; known keys: node_groups, validation, scheduler",
+            "gate.cluster: unknown key; known keys: node_groups, validation, scheduler, stores, filesystems, storage",
+            "gate.cloud: unknown key; known keys: node_groups, validation, scheduler, stores, filesystems, storage",
         ],
     ),
     "a stack, wrong in meaning": (
@@ -193,7 +193,12 @@ BAD: dict[str, tuple[type[ComponentResource], Any, list[str]]] = {
     "a stack with no args": (
         KubernetesTrainingStack,
         None,
-        ["gate: expected a mapping, found nothing; known keys: node_groups, validation, scheduler"],
+        [
+            (
+                "gate: expected a mapping, found nothing; known keys: node_groups, validation, scheduler, stores, filesystems, "
+                "storage"
+            )
+        ],
     ),
 }
 

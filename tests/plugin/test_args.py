@@ -48,6 +48,7 @@ from gpufabric.kubernetes.args import (
     FabricProfileArgs,
     JobQueueArgs,
     KubernetesTrainingStackArgs,
+    LocalDiskArgs,
     MemtestArgs,
     NcclValidationArgs,
     NodeGroupArgs,
@@ -62,8 +63,16 @@ from gpufabric.kubernetes.bucket_mount import BucketMountArgs
 from gpufabric.kubernetes.cached_mount import CachedMountArgs
 from gpufabric.kubernetes.fabric_daemons import FabricDaemonsArgs
 from gpufabric.kubernetes.fabric_networks import FabricNetworksArgs
-from gpufabric.kubernetes.mounted import BucketArgs, MountArgs
-from gpufabric.kubernetes.storage_args import CheckpointRoleArgs, RoleArgs, StorageArgs
+from gpufabric.kubernetes.mounted import MountArgs
+from gpufabric.kubernetes.storage_args import (
+    BucketAccessArgs,
+    BucketArgs,
+    CheckpointRoleArgs,
+    OwnFilesystemArgs,
+    OwnStoreArgs,
+    RoleArgs,
+    StorageArgs,
+)
 from gpufabric.spec.aws import capacity, cluster, network, node_group, storage, training
 from gpufabric.spec.cloud import ApiAccess, roles
 from gpufabric.spec.cloud.storage import ServiceAccountRef
@@ -74,13 +83,18 @@ from gpufabric.spec.gcp import network as gcp_network
 from gpufabric.spec.gcp import node_pool
 from gpufabric.spec.gcp import storage as gcp_storage
 from gpufabric.spec.gcp import training as gcp_training
-from gpufabric.spec.mounts import BucketMountSpec, BucketSpec, CachedMountSpec, MountSpec
+from gpufabric.spec.mounts import BucketAccess, BucketMountSpec, BucketSpec, CachedMountSpec, MountSpec
 from gpufabric.spec.networks import FabricNetworksSpec
+from gpufabric.spec.own_storage import OwnFilesystemSpec, OwnStoreSpec
 
 MODELS: dict[Any, type[BaseModel]] = {
     FabricProfileArgs: spec.FabricProfile,
     NodeGroupArgs: spec.NodeGroupSpec,
     MemtestArgs: spec.MemtestSpec,
+    LocalDiskArgs: spec.LocalDiskSpec,
+    OwnStoreArgs: OwnStoreSpec,
+    OwnFilesystemArgs: OwnFilesystemSpec,
+    BucketAccessArgs: BucketAccess,
     SchedulerArgs: spec.SchedulerSpec,
     ValidationArgs: spec.ValidationSpec,
     NcclValidationArgs: spec.GateSpec,
@@ -145,8 +159,15 @@ HANDLES: dict[Any, AbstractSet[str]] = {
     GkeGpuNodePoolArgs: {"cluster_name", "location", "additional_networks", "node_service_account"},
     ManagedLustreArgs: {"network"},
 }
-BASES: dict[Any, Any] = {EksGpuNodeGroupArgs: EksNodeGroupArgs, GkeGpuNodePoolArgs: GkeNodePoolArgs}
-BASES |= {CheckpointRoleArgs: RoleArgs, CachedMountArgs: MountArgs, BucketMountArgs: MountArgs}
+BASES: dict[Any, tuple[Any, ...]] = {
+    EksGpuNodeGroupArgs: (EksNodeGroupArgs,),
+    GkeGpuNodePoolArgs: (GkeNodePoolArgs,),
+    CheckpointRoleArgs: (RoleArgs,),
+    MountArgs: (BucketAccessArgs,),
+    CachedMountArgs: (MountArgs, BucketAccessArgs),
+    BucketMountArgs: (MountArgs, BucketAccessArgs),
+    OwnStoreArgs: (BucketArgs, BucketAccessArgs),
+}
 every_args = pytest.mark.parametrize("args", list(MODELS), ids=lambda args: args.__name__)
 
 
@@ -245,9 +266,10 @@ def test_every_bound_of_the_spec_is_in_the_docs(args: Any) -> None:
 
 def documented_args(args: Any) -> dict[str, str]:
     """The docs of all keys: those of a base class stand there."""
-    bases = [BASES[args]] if args in BASES else []
     return {
-        key: text for each in (*bases, args) for key, text in documented(sys.modules[each.__module__], each.__name__).items()
+        key: text
+        for each in (*BASES.get(args, ()), args)
+        for key, text in documented(sys.modules[each.__module__], each.__name__).items()
     }
 
 

@@ -13,8 +13,8 @@ VALIDATION_KEYS = (
     "health, dcgm_level, nodes_minutes, start_minutes, benchmark_minutes, hold, keep, single_node_ok, stand_ins"
 )
 GROUP_KEYS = "name, node_selector, accelerators, nodes, network_tier, fabric, machine_type, profile, scheduler, memtest"
-GROUP_KEYS += ", preflight, fabric_attachment, tolerates"
-TOP_KEYS = "node_groups, validation, scheduler, cloud, orchestrator, cluster"
+GROUP_KEYS += ", preflight, fabric_attachment, tolerates, local_disk"
+TOP_KEYS = "node_groups, validation, scheduler, stores, filesystems, storage, cloud, orchestrator, cluster"
 FABRICS = "ethernet, ethernet-runpod, infiniband, infiniband-together"
 MOST_NODES = max(row.most_nodes for row in baselines() if "infiniband" in row.fabrics and "H100" in row.accelerators)
 DIGITS = "write digits without quotes, such as"
@@ -557,10 +557,6 @@ NOT_HERE: Cases = {
         "orchestrator: 'nomad' is not a choice here; write kubernetes",
     ),
     **{
-        key: (changed(H100, **{key: {"kind": "auto"}}), f"{key}: not built yet; leave it out")
-        for key in ("storage", "stores", "filesystems")
-    },
-    **{
         key: (changed(H100, **{key: None}), f"{key}: does not apply to cloud: kubernetes ({why}); leave it out")
         for key, why in {
             "region": "the cluster already stands somewhere",
@@ -573,7 +569,7 @@ NOT_HERE: Cases = {
     **{
         key: (group(**{key: "x"}), f"{GROUP}.{key}: does not apply to cloud: kubernetes ({why}); leave it out")
         for key, why in {
-            "disk_tier": "the machines' disks exist",
+            "disk_tier": "the machines' disks exist, and local_disk names a folder of theirs",
             "capacity": "the machines exist",
         }.items()
     },
@@ -581,9 +577,9 @@ NOT_HERE: Cases = {
 
 TOGETHER: Cases = {
     "shape and what is not built": (
-        changed(H100, region="x", storage={}, group__nodes="2", group__capacity={}, validation__run=0),
+        changed(H100, region="x", orchestrator="vm", group__nodes="2", group__capacity={}, validation__run=0),
         [
-            "storage: not built yet; leave it out",
+            "orchestrator: vm is not built yet; write kubernetes, or leave it out",
             "region: does not apply to cloud: kubernetes (the cluster already stands somewhere); leave it out",
             f"{GROUP}.capacity: does not apply to cloud: kubernetes (the machines exist); leave it out",
             f"{GROUP}.nodes: expected a whole number, found '2'; {DIGITS} 2",

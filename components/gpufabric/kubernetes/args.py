@@ -8,6 +8,8 @@ from typing import NotRequired, TypedDict
 
 from pulumi import Input
 
+from gpufabric.kubernetes.storage_args import OwnFilesystemArgs, OwnStoreArgs, StorageArgs
+
 
 class FabricProfileArgs(TypedDict):
     """What a pod needs for the fabric, said explicitly where no named fabric fits."""
@@ -57,6 +59,15 @@ class PreflightArgs(TypedDict):
     """Image with a shell and nvidia-smi, pinned. Default: the rank image of the machine's fabric; without one required."""
 
 
+class LocalDiskArgs(TypedDict):
+    """Where the nodes of a group have room on disks of their own: nothing about it can be asked of a cluster."""
+
+    path: str
+    """Folder on every node, such as ``/mnt/nvme``: caches are made below it; ``scratch`` in it is for pods, and exists."""
+    size_gib: int
+    """What it holds on each node, 1 to 1,000,000 GiB; caches together take three quarters of it."""
+
+
 class NodeGroupArgs(TypedDict):
     """A group of equal nodes of a cluster of one's own."""
 
@@ -87,6 +98,8 @@ class NodeGroupArgs(TypedDict):
     """How a pod gets the devices of a GKE machine's fabric: ``networks`` or ``dranet``. Default: networks."""
     tolerates: NotRequired[list[str]]
     """Keys of taints (NoSchedule) that jobs and ranks tolerate beside that of GPUs. Default: none."""
+    local_disk: NotRequired[LocalDiskArgs]
+    """A folder of the nodes' own disks, for caches and scratch of ``storage``. Default: none that pods may use."""
 
 
 class ValidationArgs(TypedDict):
@@ -191,6 +204,12 @@ class KubernetesTrainingStackArgs(TypedDict):
     """The gate of every group. Default: none of its keys; but ``image`` is required."""
     scheduler: NotRequired[SchedulerArgs]
     """The queue in front of every group that has no ``scheduler`` of its own; the verdict opens it. Default: none."""
+    stores: NotRequired[dict[str, OwnStoreArgs]]
+    """Buckets that exist, by name. Default: none."""
+    filesystems: NotRequired[dict[str, OwnFilesystemArgs]]
+    """Shared file systems that exist, by the name of their claim in the namespace of the jobs. Default: none."""
+    storage: NotRequired[StorageArgs]
+    """Which of them each role uses: data sets, models, checkpoints, scratch. Default: no roles."""
 
 
 class ApiAccessArgs(TypedDict):

@@ -1,35 +1,17 @@
 """The objects that every mounted bucket has, whatever it caches."""
 
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired
 
 from pulumi import ComponentResource, ResourceOptions
 from pulumi_kubernetes.apps.v1 import DaemonSet
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, ServiceAccount
 from pulumi_kubernetes.rbac.v1 import Role, RoleBinding
 
+from gpufabric.kubernetes.storage_args import BucketAccessArgs, BucketArgs
 from gpufabric.plan.mounts import MountPlan
 
 
-class BucketArgs(TypedDict):
-    """One bucket, or a folder of it, and how it is reached."""
-
-    kind: str
-    """Protocol: ``s3`` (also of every S3-compatible store), ``gcs`` or ``azure``."""
-    name: str
-    """Name of the bucket, or of the container of Azure. It exists."""
-    prefix: NotRequired[str]
-    """Folder of the bucket. Default: all of it."""
-    region: NotRequired[str]
-    """Region of the bucket. Required for ``s3``."""
-    endpoint: NotRequired[str]
-    """URL of an S3-compatible store. Default: AWS's own for the region."""
-    provider: NotRequired[str]
-    """rclone's name of the maker of an S3-compatible store. Default: ``AWS``, with an endpoint ``Other``."""
-    account: NotRequired[str]
-    """Storage account. Required for ``azure``, which alone has one."""
-
-
-class MountArgs(TypedDict):
+class MountArgs(BucketAccessArgs):
     """What every mount of a bucket is asked for."""
 
     name: str
@@ -42,14 +24,6 @@ class MountArgs(TypedDict):
     """Labels of the nodes that mount it."""
     image: str
     """Image with Python 3.11 for the agent beside the mount, pinned; the gate's own image will do."""
-    rclone_image: NotRequired[str]
-    """Image with rclone and fusermount3, pinned: a mirror of the table's. Default: the table's image."""
-    namespace: NotRequired[str]
-    """An existing namespace. Default: one of its own, ``gpufabric-<stack>-mount-<name>``."""
-    credentials_secret: NotRequired[str]
-    """Existing Secret of the namespace with the keys. Default: none, workload identity of the mount's service account."""
-    service_account_annotations: NotRequired[dict[str, str]]
-    """Annotations of the mount's service account, by which the cloud knows it. Default: none."""
     read_only: NotRequired[bool]
     """Pods cannot write. Default: the preset's."""
     read_chunk_mib: NotRequired[int]

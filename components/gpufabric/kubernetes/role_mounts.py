@@ -17,8 +17,9 @@ def declare_mounts(
 ) -> dict[str, Resource]:
     """The mounts by their names, each after its bucket, whose identity it takes, and after its nodes.
 
-    ``stores`` and ``groups`` by their keys. ``options``: without ``deleted_with``. A destroy has to remove a mount by itself,
-    before its nodes: only then the cluster is asked, and refuses while files are nowhere but on them.
+    ``stores`` and ``groups`` by their keys; a bucket that exists is not among them. ``options``: without ``deleted_with``. A
+    destroy has to remove a mount by itself, before its nodes: only then the cluster is asked, and refuses while files are
+    nowhere but on them.
     """
     made: dict[str, Resource] = {}
     for plan in roles:
@@ -26,7 +27,8 @@ def declare_mounts(
             if each.mount is None:
                 continue
             args: Any = dict(each.mount_args)
-            after = ResourceOptions(depends_on=[stores[plan.choice.key], groups[each.group]])
+            made_before = [stores[plan.choice.key]] if plan.choice.key in stores else []
+            after = ResourceOptions(depends_on=[*made_before, groups[each.group]])
             own = ResourceOptions.merge(options, after)
             full_name = f"{name}-{each.mount.mount}"
             if plan.choice.mode == MOUNT_CACHED:

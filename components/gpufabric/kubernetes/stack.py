@@ -8,6 +8,7 @@ from pulumi import ComponentResource, Output, ResourceOptions, get_stack
 from gpufabric.kubernetes.args import FabricGateArgs, KubernetesTrainingStackArgs, NcclValidationArgs, NodeGroupArgs
 from gpufabric.kubernetes.nccl_validation import NcclValidation
 from gpufabric.kubernetes.node_group import KubernetesNodeGroup
+from gpufabric.kubernetes.role_mounts import declare_mounts
 from gpufabric.plan import resolve
 from gpufabric.spec import GroupsSpec, SpecError, TrainingSpec
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 class KubernetesTrainingStack(ComponentResource):
     """Node groups of an existing cluster, each with its pod profile and its gate, and a queue where one is asked for.
+
+    ``profiles[group].apply_to(job_spec)`` gives a job the fabric of its group, and the files of every role of ``storage``.
 
     Raises:
         SpecError: every problem of the args, before anything is registered.
@@ -32,7 +35,7 @@ class KubernetesTrainingStack(ComponentResource):
         GroupsSpec.parse(args, name)
         try:
             wish = TrainingSpec.parse({"cloud": "kubernetes", **args})
-            resolve(wish, get_stack())
+            plan = resolve(wish, get_stack())
         except SpecError as error:
             raise error.below(name) from None
         super().__init__("gpufabric:index:KubernetesTrainingStack", name, {}, opts)
@@ -62,7 +65,9 @@ class KubernetesTrainingStack(ComponentResource):
                 self.kept[group["name"]] = fabric_gate.FabricGate(
                     full_name, of_controller, ResourceOptions(parent=self, depends_on=[gate])
                 )
-        self.pod_profiles = Output.all(**{key: group.profile for key, group in self.groups.items()})
+        self.mounts = declare_mounts(name, plan.storage, {}, self.groups, ResourceOptions(parent=self))
+        self.profiles = {group.name: group.profile for group in plan.groups}
+        self.pod_profiles = Output.from_input({key: profile.to_dict() for key, profile in self.profiles.items()})
         self.validation = Output.all(**{key: gate.verdict for key, gate in self.gates.items()})
         self.register_outputs({"pod_profiles": self.pod_profiles, "validation": self.validation})
 

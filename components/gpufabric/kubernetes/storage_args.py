@@ -1,6 +1,38 @@
-"""Arguments of stacks about storage by role. See ``args.py`` for what such dicts may hold."""
+"""Arguments about storage: buckets, and what stacks keep by role. See ``args.py`` for what such dicts may hold."""
 
 from typing import NotRequired, TypedDict
+
+
+class BucketArgs(TypedDict):
+    """One bucket, or a folder of it, and how it is reached."""
+
+    kind: str
+    """Protocol: ``s3`` (also of every S3-compatible store), ``gcs`` or ``azure``."""
+    name: str
+    """Name of the bucket, or of the container of Azure. It exists."""
+    prefix: NotRequired[str]
+    """Folder of the bucket. Default: all of it."""
+    region: NotRequired[str]
+    """Region of the bucket. Required for ``s3``."""
+    endpoint: NotRequired[str]
+    """URL of an S3-compatible store. Default: AWS's own for the region."""
+    provider: NotRequired[str]
+    """rclone's name of the maker of an S3-compatible store. Default: ``AWS``, with an endpoint ``Other``."""
+    account: NotRequired[str]
+    """Storage account. Required for ``azure``, which alone has one."""
+
+
+class BucketAccessArgs(TypedDict):
+    """With which program a bucket is mounted, and as whom it is reached."""
+
+    rclone_image: NotRequired[str]
+    """Image with rclone and fusermount3, pinned: a mirror of the table's. Default: the table's image."""
+    namespace: NotRequired[str]
+    """An existing namespace. Default: one of its own, ``gpufabric-<stack>-mount-<name>``."""
+    credentials_secret: NotRequired[str]
+    """Existing Secret of the namespace with the keys. Default: none, workload identity of the mount's service account."""
+    service_account_annotations: NotRequired[dict[str, str]]
+    """Annotations of the mount's service account, by which the cloud knows it. Default: none."""
 
 
 class RoleArgs(TypedDict):
@@ -44,3 +76,14 @@ class StorageArgs(TypedDict):
     """Saves: written by all ranks at once, read on resume. Default: not planned."""
     scratch: NotRequired[RoleArgs]
     """What may be lost with its node. Default: not planned."""
+
+
+class OwnStoreArgs(BucketArgs, BucketAccessArgs):
+    """One bucket that exists; roles of ``storage`` refer to it by its key under ``stores``."""
+
+
+class OwnFilesystemArgs(TypedDict):
+    """One shared file system that exists: its key is the name of a claim (ReadWriteMany) in the namespace of the jobs."""
+
+    size_gib: NotRequired[int]
+    """What it holds, 1 to 100,000,000 GiB: whether a role fits. Default: not known."""

@@ -3,14 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from gpufabric.hardware import Machine
 from gpufabric.plan.cloud import HourlyCost, Taint
 from gpufabric.plan.model import GroupsPlan
-
-if TYPE_CHECKING:
-    from gpufabric.plan.storage.model import RolePlan
 
 
 class Phase(Enum):
@@ -62,4 +59,3 @@ class CloudStackPlan(GroupsPlan):
     tags: Mapping[str, str]
     node_groups: Sequence[CloudGroupPlan]
     cost: HourlyCost
-    storage: "tuple[RolePlan, ...]" = ()

@@ -21,7 +21,7 @@ class Line:
 def explain(plan: GroupsPlan) -> Iterator[tuple[str, tuple[Line, ...]]]:
     """Titles and lines: of a cloud's stack first what is made there, then each group."""
     if isinstance(plan, StackPlan):
-        yield from (explain_group(group, _existing(group)) for group in plan.groups)
+        yield from _own_cluster(plan)
         return
     from gpufabric.plan.clouds import explain_any
 
@@ -50,6 +50,18 @@ def _parts(group: GroupPlan) -> Iterator[Line]:
         yield Line("sidecar", f"{parts.sidecar['name']}, {parts.sidecar['image']}", why)
     if parts.environment_script:
         yield Line("script", f"{parts.environment_script}, before the command", "it holds the vendor's settings of NCCL")
+
+
+def _own_cluster(plan: StackPlan) -> Iterator[tuple[str, tuple[Line, ...]]]:
+    """First the roles of storage, where there are any, then each group."""
+    if not plan.storage:
+        yield from (explain_group(group, _existing(group)) for group in plan.groups)
+        return
+    from gpufabric.plan.storage.explain import role_lines, speed_lines  # only for stacks that have roles
+
+    yield f"{plan.stack}: storage", tuple(role_lines(plan.storage))
+    for group in plan.groups:
+        yield explain_group(group, (*_existing(group), *speed_lines(plan.storage, group.name)))
 
 
 def _existing(group: GroupPlan) -> Iterator[Line]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpufabric.plan.deadlines import Deadlines
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric
@@ -11,6 +11,9 @@ from gpufabric.plan.profile import PodClaim, PodProfile
 from gpufabric.plan.queue import QueuePlan
 from gpufabric.spec import ExistingCluster
 from gpufabric.validation.gate_json import Gate
+
+if TYPE_CHECKING:
+    from gpufabric.plan.storage.model import RolePlan  # which stacks without roles need not load
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +66,11 @@ class GroupPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsPlan:
-    """What the plans of all clouds share: the stack's name, and its groups with profile and gate."""
+    """What the plans of all clouds share: the stack's name, its groups with profile and gate, and its roles of storage."""
 
     stack: str
     groups: tuple[GroupPlan, ...]
+    storage: "tuple[RolePlan, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

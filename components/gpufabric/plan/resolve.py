@@ -1,6 +1,7 @@
 """From a wish to a plan. All problems of a spec are found here and reported together, before any resource is registered."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gpufabric.plan.also import plan_also, unused_floor_problems
 from gpufabric.plan.benchmark import Benchmark, decide_benchmark, decide_floor
@@ -18,6 +19,9 @@ from gpufabric.plan.placement import MOST_ALTERNATIVES, alternatives
 from gpufabric.plan.profile import GPU_TAINT, VALIDATED, PodAdmission, PodFabric, PodProfile
 from gpufabric.plan.queue import QueuePlan, plan_queue, pod_queue, queue_problems, shared_name_problems
 from gpufabric.spec import GateSpec, NodeGroupSpec, Problem, QueueSpec, SpecError, TrainingSpec, ValidationSpec
+
+if TYPE_CHECKING:
+    from gpufabric.plan.storage.model import RolePlan
 
 
 def resolve(spec: TrainingSpec, stack: str) -> StackPlan:
@@ -42,9 +46,18 @@ def resolve(spec: TrainingSpec, stack: str) -> StackPlan:
             )
         except SpecError as error:
             problems += [problem for problem in error.problems if problem not in problems]  # what all groups share, once
+    roles: tuple[RolePlan, ...] = ()
+    if spec.storage or spec.stores:
+        from gpufabric.plan.storage.own_cluster import plan_own_storage  # only for stacks that have roles
+
+        roles = plan_own_storage(spec, plans, stack, problems)
     if problems := problems or unused_floor_problems(spec.validation, plans):
         raise SpecError(problems)
-    return StackPlan(stack=stack, cluster=spec.cluster.existing, groups=tuple(plans))
+    if roles:
+        from gpufabric.plan.storage.stack import with_storage
+
+        plans = [*with_storage(plans, roles)]
+    return StackPlan(stack=stack, cluster=spec.cluster.existing, groups=tuple(plans), storage=roles)
 
 
 def resolve_gate(spec: GateSpec, stack: str) -> GroupPlan:

@@ -2,7 +2,7 @@
 
 from gpufabric.spec.gate import GateSpec
 from gpufabric.spec.health_check import HealthCheckSpec
-from gpufabric.spec.node_group import FabricProfile, MemtestSpec, NodeGroupSpec, PreflightSpec
+from gpufabric.spec.node_group import FabricProfile, LocalDiskSpec, MemtestSpec, NodeGroupSpec, PreflightSpec
 from gpufabric.spec.problems import Problem, SpecError, dotted
 from gpufabric.spec.project import find_stack_file
 from gpufabric.spec.queue import QueueSpec
@@ -21,6 +21,7 @@ __all__ = [
     "GateSpec",
     "GroupsSpec",
     "HealthCheckSpec",
+    "LocalDiskSpec",
     "MemtestSpec",
     "NodeGroupSpec",
     "PreflightSpec",

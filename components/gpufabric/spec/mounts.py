@@ -7,28 +7,19 @@ from pydantic import AfterValidator, Field
 
 from gpufabric.spec.base import Namespace, WholeNumber, Wish, matching, name_part
 from gpufabric.spec.node_group import Image, Selector
-from gpufabric.spec.paths import PodPath, absolute
+from gpufabric.spec.paths import NodePath, PodPath
 from gpufabric.spec.problems import shown
 
 # The mount's name stands in the name of the DaemonSet, its pods and the reports of its nodes.
 NAME_LETTERS = 30
 _BUCKET = r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]"
 _PREFIX = re.compile(r"[A-Za-z0-9!_.*'()=-]+(/[A-Za-z0-9!_.*'()=-]+)*")
-_LOST = re.compile(r"/(dev|proc|sys|run|tmp)(/.*)?")
 
 
 def _prefix(value: str) -> str:
     if value and (not _PREFIX.fullmatch(value) or ".." in value.split("/")):
         raise ValueError(f"{shown(value)} is not a folder of a bucket; write for example runs/llama, without a / at its ends")
     return value
-
-
-def _cache_path(value: str) -> str:
-    if value == "/" or _LOST.fullmatch(value):
-        raise ValueError(
-            f"{value} does not outlive a reboot, or is the whole node; write a folder of local NVMe, such as /mnt/nvme/cache"
-        )
-    return absolute(value)
 
 
 MountName = Annotated[str, name_part(NAME_LETTERS)]
@@ -55,7 +46,22 @@ class BucketSpec(Wish):
     """Storage account. Required for ``azure``, which alone has one."""
 
 
-class MountSpec(Wish):
+class BucketAccess(Wish):
+    """With which program a bucket is mounted, and as whom it is reached."""
+
+    rclone_image: Image | None = None
+    """Image with rclone and fusermount3, pinned: a mirror of the table's. Default: the table's image."""
+    namespace: Namespace | None = None
+    """An existing namespace. Default: one of its own, ``gpufabric-<stack>-mount-<name>``."""
+    credentials_secret: (
+        Annotated[str, matching(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "a Secret's name", "bucket")] | None
+    ) = None
+    """Existing Secret of the namespace with the keys. Default: none, workload identity of the mount's service account."""
+    service_account_annotations: dict[str, str] = Field(default_factory=dict)
+    """Annotations of the mount's service account, by which the cloud knows it."""
+
+
+class MountSpec(BucketAccess):
     """What every mount of a bucket is asked for."""
 
     name: MountName
@@ -68,16 +74,6 @@ class MountSpec(Wish):
     """Labels of the nodes that mount it."""
     image: Image
     """Image with Python 3.11 for the agent beside the mount, pinned; the gate's own image will do."""
-    rclone_image: Image | None = None
-    """Image with rclone and fusermount3, pinned: a mirror of the table's. Default: the table's image."""
-    namespace: Namespace | None = None
-    """An existing namespace. Default: one of its own, ``gpufabric-<stack>-mount-<name>``."""
-    credentials_secret: (
-        Annotated[str, matching(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "a Secret's name", "bucket")] | None
-    ) = None
-    """Existing Secret of the namespace with the keys. Default: none, workload identity of the mount's service account."""
-    service_account_annotations: dict[str, str] = Field(default_factory=dict)
-    """Annotations of the mount's service account, by which the cloud knows it."""
     read_only: bool | None = None
     """Pods cannot write. Default: the preset's."""
     read_chunk_mib: Annotated[WholeNumber, Field(ge=1, le=1024)] | None = None
@@ -97,7 +93,7 @@ class CachedMountSpec(MountSpec):
 
     preset: Literal["checkpoint", "dataset"] = "checkpoint"
     """What it is used for: ``checkpoint`` (written and read whole) or ``dataset`` (read in pieces, read-only)."""
-    cache_path: Annotated[str, AfterValidator(_cache_path)]
+    cache_path: NodePath
     """Folder of the node's local NVMe that holds the cache; each mount has one of its own below it."""
     cache_gib: Annotated[WholeNumber, Field(ge=1, le=100_000)]
     """Size that the cache keeps to, 1 to 100,000 GiB. Files that are not uploaded yet are never given up for it."""

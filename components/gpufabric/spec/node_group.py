@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Protocol, TypeVar
 from pydantic import AfterValidator, Field
 
 from gpufabric.spec.base import LABEL_KEY, WholeNumber, Wish, matching, name_part
+from gpufabric.spec.paths import NodePath
 from gpufabric.spec.problems import shown
 from gpufabric.spec.scheduler import SchedulerSpec
 
@@ -112,6 +113,15 @@ class PreflightSpec(Wish):
     """Image with a shell and nvidia-smi, pinned. Default: the rank image of the machine's fabric; without one required."""
 
 
+class LocalDiskSpec(Wish):
+    """Where the nodes of a group have room on disks of their own: nothing about it can be asked of a cluster."""
+
+    path: NodePath
+    """Folder on every node, such as ``/mnt/nvme``: caches are made below it; ``scratch`` in it is for pods, and exists."""
+    size_gib: Annotated[WholeNumber, Field(ge=1, le=1_000_000)]
+    """What it holds on each node, 1 to 1,000,000 GiB; caches together take three quarters of it."""
+
+
 class NodeGroupSpec(Wish):
     """A group of equal nodes of a cluster of one's own."""
 
@@ -143,6 +153,8 @@ class NodeGroupSpec(Wish):
     Default: networks."""
     tolerates: Annotated[list[str], AfterValidator(_taint_keys)] | None = None
     """Keys of taints (NoSchedule) that jobs and ranks tolerate beside that of GPUs. Default: none."""
+    local_disk: LocalDiskSpec | None = None
+    """A folder of the nodes' own disks, for caches and scratch of ``storage``. Default: none that pods may use."""
 
 
 class Named(Protocol):

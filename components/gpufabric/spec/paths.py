@@ -8,6 +8,7 @@ from pydantic import AfterValidator
 from gpufabric.spec.problems import shown
 
 _PATH = re.compile(r"(/[A-Za-z0-9_.-]+)+")
+_LOST = re.compile(r"/(dev|proc|sys|run|tmp)(/.*)?")
 _SYSTEM = re.compile(r"/(bin|boot|dev|etc|home|lib|lib64|opt|proc|root|run|sbin|srv|sys|tmp|usr|var)?")
 
 
@@ -26,5 +27,15 @@ def _pod_path(value: str) -> str:
     return absolute(value)
 
 
+def _node_path(value: str) -> str:
+    if value == "/" or _LOST.fullmatch(value):
+        raise ValueError(
+            f"{value} does not outlive a reboot, or is the whole node; write a folder of local NVMe, such as /mnt/nvme/cache"
+        )
+    return absolute(value)
+
+
 PodPath = Annotated[str, AfterValidator(_pod_path)]
 """Where a mount may be in a pod: a folder of its own."""
+NodePath = Annotated[str, AfterValidator(_node_path)]
+"""A folder of a node's disks, whose files are there after a reboot."""

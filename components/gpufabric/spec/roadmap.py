@@ -9,9 +9,8 @@ CLOUDS = ("aws", "gcp", "nebius", "azure", "oci", "coreweave", "kubernetes")
 BUILT_CLOUDS = ("kubernetes", "aws", "gcp")
 
 _BUILT = f"{', '.join(BUILT_CLOUDS[:-1])} or {BUILT_CLOUDS[-1]}"
-_LATER_KEYS = ("stores", "filesystems", "storage", "scheduler")
-_STORAGE = ("stores", "filesystems", "storage")
-_BUILT_KEYS = {"aws": _STORAGE, "gcp": _STORAGE, "kubernetes": ("scheduler",)}
+_LATER_KEYS = ("scheduler",)
+_BUILT_KEYS = {"kubernetes": ("scheduler",)}
 _CLOUD_KEYS = {
     "region": "the cluster already stands somewhere",
     "zone": "the cluster already stands somewhere",
@@ -20,7 +19,7 @@ _CLOUD_KEYS = {
     "tags": "no cloud resource is created that could carry a tag",
 }
 _CLOUD_GROUP_KEYS = {
-    "disk_tier": "the machines' disks exist",
+    "disk_tier": "the machines' disks exist, and local_disk names a folder of theirs",
     "capacity": "the machines exist",
 }
 

@@ -5,7 +5,10 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from gpufabric.spec.base import Wish
+from gpufabric.spec.cloud.roles import StorageSpec
+from gpufabric.spec.cloud.storage import Name, StoreKey
 from gpufabric.spec.node_group import NodeGroupSpec, unique_names
+from gpufabric.spec.own_storage import OwnFilesystemSpec, OwnStoreSpec
 from gpufabric.spec.scheduler import SchedulerSpec
 from gpufabric.spec.validation import ValidationSpec
 
@@ -43,6 +46,12 @@ class GroupsSpec(Wish):
     """The gate of every group."""
     scheduler: SchedulerSpec | None = None
     """The queue in front of every group that has no ``scheduler`` of its own; the verdict opens it. Default: none."""
+    stores: dict[StoreKey, OwnStoreSpec] = Field(default_factory=dict)
+    """Buckets that exist, by name. Default: none."""
+    filesystems: dict[Name, OwnFilesystemSpec] = Field(default_factory=dict)
+    """Shared file systems that exist, by the name of their claim in the namespace of the jobs. Default: none."""
+    storage: StorageSpec | None = None
+    """Which of them each role uses: data sets, models, checkpoints, scratch. Default: no roles."""
 
 
 class TrainingSpec(GroupsSpec):

@@ -6,7 +6,7 @@ from gpufabric.hardware.lustre import lustre_throughputs
 from gpufabric.plan.aws.filesystem import LustrePlan
 from gpufabric.plan.aws.model import AwsParts, EksNodeGroupPlan
 from gpufabric.plan.storage.model import SharedFilesystem, Shelf
-from gpufabric.plan.storage.shelf import lustre, nodes_of, nvme_path
+from gpufabric.plan.storage.shelf import lustre, nodes_of
 from gpufabric.spec.aws import AwsTrainingSpec
 
 
@@ -17,8 +17,7 @@ def shelf(spec: AwsTrainingSpec, parts: AwsParts, groups: Sequence[EksNodeGroupP
         region=spec.region,
         buckets={key: {"kind": "s3", "name": each.bucket, "region": spec.region} for key, each in parts.stores.items()},
         filesystems={key: _filesystem(each) for key, each in parts.filesystems.items()},
-        groups=nodes_of(groups, spec.node_groups),
-        nvme_path=nvme_path("aws"),
+        groups=nodes_of("aws", groups, spec.node_groups),
     )
 
 

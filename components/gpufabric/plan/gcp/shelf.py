@@ -7,7 +7,7 @@ from gpufabric.hardware.managed_lustre import managed_lustre_tiers
 from gpufabric.plan.gcp.filesystem import FilestorePlan, FilesystemPlan, ManagedLustrePlan
 from gpufabric.plan.gcp.model import GcpParts, GkeNodePoolPlan
 from gpufabric.plan.storage.model import SharedFilesystem, Shelf
-from gpufabric.plan.storage.shelf import lustre, nodes_of, nvme_path
+from gpufabric.plan.storage.shelf import lustre, nodes_of
 from gpufabric.spec.gcp import GcpTrainingSpec
 
 _BYTES_PER_MIB = 1024**2
@@ -20,8 +20,7 @@ def shelf(spec: GcpTrainingSpec, parts: GcpParts, groups: Sequence[GkeNodePoolPl
         region=spec.region,
         buckets={key: {"kind": "gcs", "name": each.bucket} for key, each in parts.stores.items()},
         filesystems={key: _filesystem(each) for key, each in parts.filesystems.items()},
-        groups=nodes_of(groups, spec.node_groups),
-        nvme_path=nvme_path("gcp"),
+        groups=nodes_of("gcp", groups, spec.node_groups),
     )
 
 

@@ -2,7 +2,7 @@
 
 from gpufabric.plan.images import unpinned
 from gpufabric.spec import Problem
-from gpufabric.spec.mounts import BucketMountSpec, BucketSpec, CachedMountSpec, MountSpec
+from gpufabric.spec.mounts import BucketAccess, BucketMountSpec, BucketSpec, CachedMountSpec, MountSpec
 
 CHECKPOINTS_HELD = 2
 """One that is uploaded while the next is written; with one, a save waits for the bucket or finds the disk full."""
@@ -18,12 +18,19 @@ def upload_seconds(size_gib: float, mbytes_per_s: float) -> float:
 
 def mount_problems(wish: MountSpec) -> list[Problem]:
     """Of every mount."""
-    problems = [*unpinned("image", wish.image), *unpinned("rclone_image", wish.rclone_image), *_bucket_problems(wish.bucket)]
+    problems = [*unpinned("image", wish.image), *access_problems(wish)]
+    problems += [each.below("bucket") for each in bucket_problems(wish.bucket)]
     for key in ("upload_chunk_mib", "upload_concurrency"):
         if wish.bucket.kind == "gcs" and getattr(wish, key) is not None:
             problems.append(
                 Problem(key, "rclone uploads to GCS in one stream per file", "leave it out; transfers is for gcs, too")
             )
+    return problems
+
+
+def access_problems(wish: BucketAccess) -> list[Problem]:
+    """Of the program, and of the identity that reaches the bucket."""
+    problems = list(unpinned("rclone_image", wish.rclone_image))
     if wish.credentials_secret and wish.namespace is None:
         reason = "a Secret lies in a namespace, and the mount's own is made with it"
         problems.append(Problem("credentials_secret", reason, "write the Secret's namespace as namespace, too"))
@@ -33,24 +40,21 @@ def mount_problems(wish: MountSpec) -> list[Problem]:
     return problems
 
 
-def _bucket_problems(bucket: BucketSpec) -> list[Problem]:
+def bucket_problems(bucket: BucketSpec) -> list[Problem]:
+    """Keys that a kind of bucket has not, and those that it needs."""
     problems = []
     applies = {"region": ("s3",), "endpoint": ("s3",), "provider": ("s3",), "account": ("azure",)}
     for key, kinds in applies.items():
         if getattr(bucket, key) is not None and bucket.kind not in kinds:
-            problems.append(Problem(f"bucket.{key}", f"{bucket.kind} has none", "leave it out"))
+            problems.append(Problem(key, f"{bucket.kind} has none", "leave it out"))
     if bucket.kind == "s3" and bucket.region is None:
         problems.append(
-            Problem(
-                "bucket.region", "missing: requests are signed for a region", "write it, or us-east-1 where a store has none"
-            )
+            Problem("region", "missing: requests are signed for a region", "write it, or us-east-1 where a store has none")
         )
     if bucket.kind == "azure" and bucket.account is None:
-        problems.append(Problem("bucket.account", "missing: a container belongs to a storage account", "write its name"))
+        problems.append(Problem("account", "missing: a container belongs to a storage account", "write its name"))
     if bucket.provider == "AWS" and bucket.endpoint:
-        problems.append(
-            Problem("bucket.endpoint", "AWS finds its own for the region", "leave it out, or name another provider")
-        )
+        problems.append(Problem("endpoint", "AWS finds its own for the region", "leave it out, or name another provider"))
     return problems
 
 

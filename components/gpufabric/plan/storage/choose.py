@@ -66,7 +66,7 @@ def _auto(role: str, has: Shelf, model: Choice | None) -> Choice | Problem:
     there = {BUCKET: bool(has.buckets), FILESYSTEM: bool(has.filesystems), NVME: has.all_have_nvme}
     kind = next((each for each in kinds if there[each]), None)
     if kind is None:
-        return Problem("kind", f"auto found nothing: {_nothing(kinds, has)}", _offer(kinds))
+        return Problem("kind", f"auto found nothing: {_nothing(kinds, has)}", _offer(kinds, has))
     asked = RoleSpec(kind=kind)  # type: ignore[arg-type]
     found = _asked(role, asked, has, model)
     return found if isinstance(found, Problem) else _made(kind, found.key, found.mode, _why(role, found, model))
@@ -76,9 +76,8 @@ def _asked(role: str, wish: RoleSpec, has: Shelf, model: Choice | None) -> Choic
     if wish.kind == NVME:
         if has.all_have_nvme:
             return _made(NVME, "", "", _GIVEN)
-        return Problem(
-            "kind", _nothing((NVME,), has), "write disk_tier: best, take a machine with local disks, or leave it out"
-        )
+        fix = f"write {has.offers[NVME]}, take a machine with local disks, or leave it out"
+        return Problem("kind", _nothing((NVME,), has), fix)
     bucket = wish.kind == BUCKET
     known, stem, named = (has.buckets, "store", wish.store) if bucket else (has.filesystems, "filesystem", wish.filesystem)
     plural = f"{stem}s"
@@ -90,12 +89,11 @@ def _asked(role: str, wish: RoleSpec, has: Shelf, model: Choice | None) -> Choic
                 stem, f"missing: several {plural} are there", f"write kind: {wish.kind} and one of {', '.join(known)}"
             )
         if not known:
-            return Problem("kind", f"no {plural} are there", _offer((wish.kind,)))
+            return Problem("kind", f"no {plural} are there", _offer((wish.kind,), has))
         named = next(iter(known))
     if named not in known:
-        return Problem(
-            stem, f"no {named} under {plural}", f"write one of {', '.join(known)}" if known else _offer((wish.kind,))
-        )
+        fix = f"write one of {', '.join(known)}" if known else _offer((wish.kind,), has)
+        return Problem(stem, f"no {named} under {plural}", fix)
     return _mounted(role, wish, has, named) if bucket else _made(FILESYSTEM, named, "", _GIVEN)
 
 
@@ -109,7 +107,7 @@ def _mounted(role: str, wish: RoleSpec, has: Shelf, store: str) -> Choice | Prob
         return Problem("mode", reason, f"write {MOUNT_CACHED}", RENAME_RULE)
     if mode == MOUNT_CACHED and not has.all_have_nvme:
         straight = "" if role == CHECKPOINT else f", or write mode: {MOUNT}"
-        fix = f"write disk_tier: best for it, keep the role on a shared file system{straight}"
+        fix = f"write {has.offers[NVME]} for it, keep the role on a shared file system{straight}"
         return Problem("mode", f"{MOUNT_CACHED} needs local NVMe; {_nothing((NVME,), has)}", fix)
     return made
 
@@ -135,13 +133,8 @@ def _nothing(kinds: tuple[str, ...], has: Shelf) -> str:
     return " and ".join(said[kind] for kind in kinds)
 
 
-def _offer(kinds: tuple[str, ...]) -> str:
-    said = {
-        BUCKET: "stores: {weights: {name: ...}}",
-        FILESYSTEM: "filesystems: {data: {size_gib: ...}}",
-        NVME: "disk_tier: best",
-    }
-    return f"write {' or '.join(said[kind] for kind in kinds)} in the stack, or leave the role out"
+def _offer(kinds: tuple[str, ...], has: Shelf) -> str:
+    return f"write {' or '.join(has.offers[kind] for kind in kinds)} in the stack, or leave the role out"
 
 
 def _why(role: str, choice: Choice, model: Choice | None) -> str:

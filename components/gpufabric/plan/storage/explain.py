@@ -29,8 +29,12 @@ def speed_lines(roles: Iterable[RolePlan], group: str) -> Iterator[Line]:
 
 def _rates(found: OnGroup) -> str:
     rates = {"reads": found.read_gbytes_per_s, "writes": found.write_gbytes_per_s}
-    known = [f"{what} {rate:.3g} GB/s ({rate / found.gpus:.2g} per GPU)" for what, rate in rates.items() if rate is not None]
+    known = [f"{what} {rate:.3g} GB/s{_per_gpu(rate, found)}" for what, rate in rates.items() if rate is not None]
     return ", ".join(known) or "rates not known"
+
+
+def _per_gpu(rate: float, found: OnGroup) -> str:
+    return f" ({rate / found.gpus:.2g} per GPU)" if found.gpus else ""
 
 
 def _cache(found: OnGroup) -> str:

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
 DATASET, MODEL, CHECKPOINT, SCRATCH = ROLES = ("dataset", "model", "checkpoint", "scratch")
 AUTO, BUCKET, FILESYSTEM, NVME = "auto", "bucket", "shared_filesystem", "local_nvme"
 MOUNT, MOUNT_CACHED = "MOUNT", "MOUNT_CACHED"
+CLAIM = "claim"
+"""The product of a shared file system that exists: nothing is known of it but its claim."""
+OFFERS: Mapping[str, str] = {
+    BUCKET: "stores: {weights: {name: ...}}",
+    FILESYSTEM: "filesystems: {data: {size_gib: ...}}",
+    NVME: "disk_tier: best",
+}
+"""What a cloud's stack writes to have a kind of storage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +35,11 @@ class SharedFilesystem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nodes:
-    """One group of nodes. ``nvme_gib``: its striped local disks together, 0 where it has none that pods may use."""
+    """One group of nodes. ``network_gbytes_per_s``: of one node; infinite where it is not known.
+
+    ``nvme_gib``: its local disks together, 0 where it has none that pods may use; they are mounted at ``nvme_path``.
+    ``scratch_path``: a folder of them for pods; empty where the kubelet's own folder lies on them.
+    """
 
     group: str
     selector: Mapping[str, str]
@@ -35,18 +47,25 @@ class Nodes:
     gpus: int
     network_gbytes_per_s: float
     nvme_gib: int
+    nvme_path: str
+    scratch_path: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shelf:
-    """All that a stack can keep files in. ``bucket``: what a mount is told of each bucket, by its key under ``stores``."""
+    """All that a stack can keep files in. ``buckets``: what a mount is told of each bucket, by its key under ``stores``.
+
+    ``access``: what else it is told there, to get in. ``offers``: what a stack of this cloud writes to have more, by kind.
+    ``region`` is empty where there is none.
+    """
 
     cloud: str
     region: str
     buckets: Mapping[str, Mapping[str, Any]]
     filesystems: Mapping[str, SharedFilesystem]
     groups: tuple[Nodes, ...]
-    nvme_path: str
+    access: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    offers: Mapping[str, str] = field(default_factory=lambda: OFFERS)
 
     @property
     def all_have_nvme(self) -> bool:
@@ -75,7 +94,7 @@ class OnGroup:
     """A role as the nodes of one group see it; rates in GB/s, None: not known.
 
     ``mount_args``: args of the CachedMount or BucketMount that brings a bucket onto these nodes, and ``mount`` what they make;
-    empty for what is no bucket.
+    empty for what is no bucket. ``folder``: of local disks, what pods mount; empty: the kubelet's own folder is on them.
     ``largest_checkpoint_gib``: what fits the cache twice, and is uploaded before a pod must end; of a cached checkpoint alone.
     """
 
@@ -86,6 +105,7 @@ class OnGroup:
     source: str
     mount_args: Mapping[str, Any] = field(default_factory=dict)
     mount: "MountPlan | None" = None
+    folder: str = ""
     largest_checkpoint_gib: int | None = None
 
 

@@ -58,10 +58,11 @@ class MountMaker:
             "path": path_of(role, wish),
             "node_selector": dict(nodes.selector),
             "image": self.image,
+            **self.has.access.get(choice.key, {}),
         }
         if choice.mode != MOUNT_CACHED:
             return {**args, "purpose": role, "read_only": True}
-        cache = {"cache_path": f"{self.has.nvme_path}/{_CACHES}", "cache_gib": cache_gib(role, self.cached, nodes)}
+        cache = {"cache_path": f"{nodes.nvme_path}/{_CACHES}", "cache_gib": cache_gib(role, self.cached, nodes)}
         return {**args, **cache, **_tuned(role, wish)}
 
 

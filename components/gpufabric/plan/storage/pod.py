@@ -34,4 +34,6 @@ def pod_files(plan: RolePlan, group: str) -> PodFiles:
     name = f"role-{plan.role}"
     if plan.choice.kind == FILESYSTEM:
         return PodVolume({"name": name, "persistentVolumeClaim": {"claimName": plan.choice.key}}, plan.path)
+    if folder := plan.on(group).folder:  # Directory: no pod fills the system's disk where this one is not mounted
+        return PodVolume({"name": name, "hostPath": {"path": folder, "type": "Directory"}}, plan.path)
     return PodVolume({"name": name, "emptyDir": {}}, plan.path)  # the kubelet's folder is on the striped disks

@@ -13,8 +13,9 @@ from gpufabric.spec.cloud import CloudNodeGroupSpec
 _BYTES_PER_GIB = 1024**3
 
 
-def nodes_of(groups: Sequence[CloudGroupPlan], wishes: Sequence[CloudNodeGroupSpec]) -> tuple[Nodes, ...]:
+def nodes_of(cloud: str, groups: Sequence[CloudGroupPlan], wishes: Sequence[CloudNodeGroupSpec]) -> tuple[Nodes, ...]:
     """The groups that could be planned, and what their local disks hold for pods: nothing where they are not striped."""
+    path = node_disks()[cloud].path
     striped = {wish.name for wish in wishes if wish.disk_tier == "best"}
     return tuple(
         Nodes(
@@ -24,14 +25,10 @@ def nodes_of(groups: Sequence[CloudGroupPlan], wishes: Sequence[CloudNodeGroupSp
             gpus=group.machine.accelerators,
             network_gbytes_per_s=group.machine.network_gbits_per_s / 8,
             nvme_gib=int(group.machine.local_disk_gb * 1e9 / _BYTES_PER_GIB) if group.name in striped else 0,
+            nvme_path=path,
         )
         for group in groups
     )
-
-
-def nvme_path(cloud: str) -> str:
-    """Where a node's striped local disks are mounted."""
-    return node_disks()[cloud].path
 
 
 def lustre(size_gib: int, row: LustreThroughput | ManagedLustreTier) -> SharedFilesystem:

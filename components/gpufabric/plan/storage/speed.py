@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from gpufabric.hardware.storage import find_storage_price
-from gpufabric.plan.storage.model import BUCKET, FILESYSTEM, Choice, Nodes, OnGroup, Shelf
+from gpufabric.plan.storage.model import BUCKET, CLAIM, FILESYSTEM, Choice, Nodes, OnGroup, Shelf
 
-_SAID = {BUCKET: "bucket", "lustre": "Lustre file system", "filestore": "Filestore instance"}
+_SAID = {BUCKET: "bucket", "lustre": "Lustre file system", "filestore": "Filestore instance", CLAIM: "file system"}
 _PUBLISHED = "published, of one node"
 
 
@@ -19,7 +19,7 @@ def on_group(choice: Choice, nodes: Nodes, has: Shelf) -> OnGroup:
         reads, writes = row.read_gbytes_per_s, row.write_gbytes_per_s
         return replace(base, read_gbytes_per_s=reads, write_gbytes_per_s=writes, source=_PUBLISHED)
     if choice.kind != FILESYSTEM:
-        return base
+        return replace(base, folder=nodes.scratch_path)
     shared = has.filesystems[choice.key]
     sharers = sum(each.nodes for each in has.groups)
 
@@ -40,7 +40,8 @@ def monthly_cost(choice: Choice, size_gib: int | None, has: Shelf) -> tuple[floa
     size = size_gib if choice.kind == BUCKET else has.filesystems[choice.key].size_gib
     price = find_storage_price(has.cloud, product, has.region)
     if price is None:
-        return None, f"no price of a {_SAID[product]} is known in {has.region}"
+        where = f"in {has.region}" if has.region else "on a cluster of one's own"
+        return None, f"no price of a {_SAID[product]} is known {where}"
     if size is None:
         return None, "size_gib is not given"
     return round(size * price.usd_per_gib_month, 2), f"{price.provenance.source}, {price.provenance.as_of}"
