@@ -1,5 +1,7 @@
-"""The cloud samples as stacks: what they ask for, what they take for granted, and what they leave."""
+"""The samples as stacks: what they ask for, what they take for granted, and what they leave."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -7,19 +9,19 @@ from typing import Any
 
 import yaml
 
-from gpufabric.spec import CONFIG_KEY
-from tools.folders import REPOSITORY
+from gpufabric.plan import resolve
+from gpufabric.spec import CONFIG_KEY, TrainingSpec, parse_spec
+from tests.kubernetes.stack_plans import samples
+from tests.preflight.cluster import FakeCluster, kubeconfig
 from tools.standin.standin import StandIn
-
-STACKS = REPOSITORY / "stacks"
 
 
 @dataclass(frozen=True)
 class Cloud:
     """What the documentation says a destroy leaves: buckets with their settings, and file systems until they are given up."""
 
-    bucket: str
-    filesystems: frozenset[str]
+    bucket: str = ""
+    filesystems: frozenset[str] = frozenset()
 
     @property
     def stays(self) -> str:
@@ -30,13 +32,9 @@ class Cloud:
 CLOUDS = {
     "aws": Cloud("aws:s3/bucket:Bucket", frozenset({"aws:fsx/lustreFileSystem:LustreFileSystem"})),
     "gcp": Cloud("gcp:storage/bucket:Bucket", frozenset({"gcp:lustre/instance:Instance", "gcp:filestore/instance:Instance"})),
+    "kubernetes": Cloud(),
 }
-SAMPLES = [sample for cloud in CLOUDS for sample in sorted(STACKS.glob(f"Pulumi.{cloud}-*.yaml"))]
-
-
-def cloud_of(sample: Path) -> str:
-    """``aws``, by its name."""
-    return name_of(sample).partition("-")[0]
+SAMPLES = [sample for cloud in CLOUDS for sample in samples(cloud)]
 
 
 def name_of(sample: Path) -> str:
@@ -57,7 +55,24 @@ def read_sample(file: Path) -> dict[str, Any]:
 
 def hold_what_exists(cloud: StandIn, wish: dict[str, Any]) -> None:
     """Put everything into the account that the sample takes for granted."""
-    {"aws": _hold_on_aws, "gcp": _hold_on_google}[wish["cloud"]](cloud, wish)
+    if wish["cloud"] != "kubernetes":  # there the preflight asks
+        {"aws": _hold_on_aws, "gcp": _hold_on_google}[wish["cloud"]](cloud, wish)
+
+
+@contextmanager
+def what_the_preflight_asks(wish: dict[str, Any], folder: Path) -> Iterator[Path | None]:
+    """Kubeconfig of a cluster of one's own that has what the sample takes for granted; None where a cloud makes the cluster."""
+    spec = parse_spec(wish)
+    if not isinstance(spec, TrainingSpec):
+        yield None
+        return
+    cluster = FakeCluster()
+    try:
+        cluster.add_kueue()
+        cluster.add_groups(resolve(spec, "any"))
+        yield kubeconfig(folder / "kubeconfig", cluster.url, context=spec.cluster.existing.context or "c")
+    finally:
+        cluster.close()
 
 
 def _hold_on_aws(cloud: StandIn, wish: dict[str, Any]) -> None:

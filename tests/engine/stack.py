@@ -92,9 +92,11 @@ def counts(log: str) -> dict[str, int]:
 
 
 @contextmanager
-def made_stack(name: str, folder: Path, program: Path, *providers: str) -> Iterator[EngineStack]:
-    """A new stack of a program over an empty cloud of these providers."""
+def made_stack(
+    name: str, folder: Path, program: Path, *providers: str, kubeconfig: Path | None = None
+) -> Iterator[EngineStack]:
+    """A new stack of a program over an empty cloud of these providers. ``kubeconfig``: of the cluster that it asks itself."""
     with running(folder / "cloud.sqlite", *providers) as cloud:
-        engine = Engine(folder / "state", None, make_project(folder / "project", program), cloud.environment)
+        engine = Engine(folder / "state", kubeconfig, make_project(folder / "project", program), cloud.environment)
         engine.select(name)
         yield EngineStack(name, engine, cloud)

@@ -1,4 +1,4 @@
-"""Every cloud sample on the real engine: up, up again without a change, down. Both the cloud and the cluster are stand-ins."""
+"""Every sample on the real engine: up, up again without a change, down. Both the cloud and the cluster are stand-ins."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
@@ -8,9 +8,17 @@ from typing import Any
 import pytest
 
 from gpufabric.spec import CONFIG_KEY
-from tests.engine.samples import CLOUDS, SAMPLES, STACKS, cloud_of, hold_what_exists, name_of, read_sample
+from tests.engine.samples import (
+    CLOUDS,
+    SAMPLES,
+    hold_what_exists,
+    name_of,
+    read_sample,
+    what_the_preflight_asks,
+)
 from tests.engine.stack import EngineStack, made_stack
 from tests.kubernetes.golden import FOLDER
+from tests.kubernetes.stack_plans import STACKS
 from tests.lives import selected, two_at_a_time
 from tools.folders import REPOSITORY
 from tools.standin.verdicts import hold_verdicts
@@ -18,7 +26,10 @@ from tools.standin.verdicts import hold_verdicts
 pytestmark = pytest.mark.engine
 
 # Between them they have every kind of resource of any sample, and a network that was there before; the rest is for the soak.
-AT_ONCE = ("aws-p5", "aws-p5en-capacity-block", "aws-existing-vpc", "gcp-a3-mega", "gcp-a3-ultra", "gcp-a4")
+AT_ONCE = (
+    *("aws-p5", "aws-p5en-capacity-block", "aws-existing-vpc", "gcp-a3-mega", "gcp-a3-ultra", "gcp-a4"),
+    *("local-queue", "onprem-h100-infiniband"),
+)
 CHOSEN = [pytest.param(each, id=name_of(each), marks=[] if name_of(each) in AT_ONCE else pytest.mark.soak) for each in SAMPLES]
 
 
@@ -40,8 +51,12 @@ def unprotect(stack: EngineStack, wish: dict[str, Any], filesystems: frozenset[s
 
 def live(sample: Path, folder: Path) -> None:
     """One sample's life."""
-    wish, cloud = read_sample(sample), CLOUDS[cloud_of(sample)]
-    with made_stack(name_of(sample), folder, STACKS, cloud_of(sample), "kubernetes") as stack:
+    wish = read_sample(sample)
+    cloud, providers = CLOUDS[wish["cloud"]], {wish["cloud"], "kubernetes"}
+    with (
+        what_the_preflight_asks(wish, folder) as kubeconfig,
+        made_stack(name_of(sample), folder, STACKS, *providers, kubeconfig=kubeconfig) as stack,
+    ):
         stack.write({CONFIG_KEY: wish})
         hold_what_exists(stack.cloud, wish)
         hold_verdicts(stack.cloud, stack.name, wish)

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from gpufabric.preflight import connect
-from tests.engine.samples import STACKS, hold_what_exists, read_sample
+from tests.engine.samples import hold_what_exists, read_sample
 from tests.engine.stack import made_stack
+from tests.kubernetes.stack_plans import STACKS
 from tests.local import cloud_cluster
 from tests.local.conftest import NAME, running_cluster
 from tests.local.gate_stack import FLOOR

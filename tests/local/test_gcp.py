@@ -14,10 +14,10 @@ from gpufabric.kubernetes import clock
 from gpufabric.plan.gcp import resolve_gcp
 from gpufabric.preflight import connect
 from gpufabric.spec.gcp import GcpTrainingSpec
-from tests.engine.samples import STACKS, hold_what_exists, name_of, read_sample
+from tests.engine.samples import hold_what_exists, name_of, read_sample
 from tests.engine.stack import made_stack
 from tests.gcp.cloud import COMPUTED
-from tests.kubernetes.stack_plans import declare, samples
+from tests.kubernetes.stack_plans import STACKS, declare, samples
 from tests.local import cloud_cluster, cpu_nccl_tests
 from tests.local.acceptance import Server, declared, with_pods
 from tests.local.conftest import NAME, LocalCluster, running_cluster

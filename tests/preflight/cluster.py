@@ -9,9 +9,13 @@ from typing import Any
 
 import yaml
 
+from gpufabric.plan import StackPlan
+
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 NODES = "/api/v1/nodes"
 DAEMONSETS = "/apis/apps/v1/daemonsets"
+KUEUE = "/apis/kueue.x-k8s.io"
+KUEUE_SERVES = ("topologies", "resourceflavors", "clusterqueues", "localqueues", "workloads")
 Json = dict[str, Any]
 
 
@@ -43,6 +47,24 @@ class FakeCluster:
         self.server.shutdown()
         self.server.server_close()
         self.thread.join()
+
+    def add_kueue(self) -> None:
+        """Install Kueue 0.17, and the namespace of jobs."""
+        self.found |= {
+            KUEUE: {"versions": [{"version": "v1beta2"}, {"version": "v1beta1"}]},
+            f"{KUEUE}/v1beta2": {"resources": [{"name": name} for name in KUEUE_SERVES]},
+            "/api/v1/namespaces/default": {},
+        }
+
+    def add_groups(self, plan: StackPlan) -> None:
+        """All nodes that a plan's groups ask for, whole, and one beside them."""
+        images = tuple({group.gate.gate.image for group in plan.groups})
+        for group in plan.groups:
+            for number in range(group.nodes):
+                name = f"{group.name}-{number}"
+                labels = {**group.node_selector, "kubernetes.io/hostname": name}
+                self.nodes.append(node(name, labels=labels, allocatable=dict(group.profile.fabric.resources), images=images))
+        self.nodes.append(node("system", images=images))
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -96,13 +118,13 @@ def node(name: str, pool: str = "", *, ready: bool = True, images: tuple[str, ..
     }
 
 
-def kubeconfig(file: Path, server: str, *, cluster: Json | None = None, user: Json | None = None) -> Path:
-    """Write a kubeconfig with one context, ``c``."""
+def kubeconfig(file: Path, server: str, *, cluster: Json | None = None, user: Json | None = None, context: str = "c") -> Path:
+    """Write a kubeconfig with one context."""
     config = {
         "apiVersion": "v1",
         "kind": "Config",
-        "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "current-context": context,
+        "contexts": [{"name": context, "context": {"cluster": "k", "user": "u"}}],
         "clusters": [{"name": "k", "cluster": {"server": server, **(cluster or {})}}],
         "users": [{"name": "u", "user": user or {}}],
     }

@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.preflight.cluster import FakeCluster, node, status
+from tests.preflight.cluster import KUEUE, KUEUE_SERVES, FakeCluster, node, status
 from tests.preflight.test_kubernetes import ASK, LACK, problems
 from tests.spec.specs import CPU, changed
 
-GROUP = "/apis/kueue.x-k8s.io"
-RESOURCES = ("topologies", "resourceflavors", "clusterqueues", "localqueues", "workloads")
 INSTALL = "install Kueue 0.15 or newer (https://kueue.sigs.k8s.io/docs/installation), or leave scheduler out"
 IN_PART = "its CRDs may have been installed in part"
 NEVER = "the queue would never give them out"
@@ -21,11 +19,7 @@ def queued(cluster: FakeCluster) -> FakeCluster:
     """A cluster with Kueue 0.17."""
     hosts = {name: {"kubernetes.io/hostname": name} for name in ("n1", "n2")}
     cluster.nodes = [*(node(name, "train", labels=labels) for name, labels in hosts.items()), node("s1", "system")]
-    cluster.found |= {
-        GROUP: {"versions": [{"version": "v1beta2"}, {"version": "v1beta1"}]},
-        f"{GROUP}/v1beta2": {"resources": [{"name": name} for name in RESOURCES]},
-        "/api/v1/namespaces/default": {},
-    }
+    cluster.add_kueue()
     return cluster
 
 
@@ -43,19 +37,19 @@ def test_without_a_wish_nobody_looks_for_kueue(queued: FakeCluster, tmp_path: Pa
 
 
 def test_no_kueue(queued: FakeCluster, tmp_path: Path) -> None:
-    queued.errors[GROUP] = status(404, "NotFound", "the server could not find the requested resource")
+    queued.errors[KUEUE] = status(404, "NotFound", "the server could not find the requested resource")
     assert asked(queued, tmp_path) == [f"scheduler: Kueue is not in this cluster: nobody serves kueue.x-k8s.io; {INSTALL}"]
 
 
 def test_an_old_kueue(queued: FakeCluster, tmp_path: Path) -> None:
-    queued.found[GROUP] = {"versions": [{"version": "v1beta1"}, {"version": "v1alpha1"}]}
+    queued.found[KUEUE] = {"versions": [{"version": "v1beta1"}, {"version": "v1alpha1"}]}
     assert asked(queued, tmp_path) == [
         "scheduler: Kueue here serves v1beta1, v1alpha1 and not v1beta2; upgrade it to 0.15 or newer (Kueue changelog, 0.15)"
     ]
 
 
 def test_half_a_kueue(queued: FakeCluster, tmp_path: Path) -> None:
-    queued.found[f"{GROUP}/v1beta2"] = {"resources": [{"name": name} for name in RESOURCES[1:]]}
+    queued.found[f"{KUEUE}/v1beta2"] = {"resources": [{"name": name} for name in KUEUE_SERVES[1:]]}
     assert asked(queued, tmp_path) == [
         f"scheduler: Kueue here does not serve topologies in kueue.x-k8s.io/v1beta2; {INSTALL}; {IN_PART}"
     ]
