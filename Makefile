@@ -28,7 +28,7 @@ setup: .venv/.ready
 	@bash tools/setup.sh
 
 lock:
-	uv pip compile pyproject.toml --group dev --extra aws --extra aws-preflight --extra gcp --extra kubernetes --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements.lock
+	uv pip compile pyproject.toml --group dev --extra aws --extra aws-preflight --extra gcp --extra gcp-preflight --extra kubernetes --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements.lock
 
 toolchain: setup
 	@$(PY) -m tools.toolchain ensure all

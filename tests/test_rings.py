@@ -57,7 +57,7 @@ THIRD_PARTY = {
     "hardware": set(),
     "spec": {"pydantic", "pydantic_core", "yaml"},
     "plan": set(),
-    "preflight": {"yaml", "boto3", "botocore"},
+    "preflight": {"yaml", "boto3", "botocore", "google", "requests", "urllib3"},
     "kubernetes": {"pulumi", "pulumi_kubernetes"},
     "aws": {"pulumi", "pulumi_aws", "pulumi_kubernetes"},
     "gcp": {"pulumi", "pulumi_gcp", "pulumi_kubernetes"},

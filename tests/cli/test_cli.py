@@ -15,6 +15,8 @@ from gpufabric.cli import console
 from gpufabric.cli.app import app
 from gpufabric.plan import StackPlan
 from gpufabric.spec import Problem, SpecError
+from tests.plan.aws.wishes import P5
+from tests.plan.gcp.wishes import ULTRA
 from tests.spec.specs import CPU, GONE, H100, changed
 from tests.validation.printer import Line, Sheet
 
@@ -133,6 +135,17 @@ def test_preflight_is_silent_success(tmp_path: Path, monkeypatch: pytest.MonkeyP
     file = stack(tmp_path, "a", CPU)
     assert call("preflight", file) == (0, f"{file}: the cluster has what it needs\n", "")
     assert [plan.stack for plan in looked_at] == ["a"]
+
+
+@pytest.mark.parametrize(("cloud", "raw", "where"), [("aws", P5, "account"), ("gcp", ULTRA, "project")])
+def test_preflight_asks_the_cloud_of_the_stack(
+    cloud: str, raw: dict[str, Any], where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[Any] = []
+    monkeypatch.setattr(f"gpufabric.preflight.{cloud}.preflight_{cloud}", looked_at.append)
+    file = stack(tmp_path, "a", raw)
+    assert call("preflight", file) == (0, f"{file}: the {where} has what it needs\n", "")
+    assert [plan.cloud for plan in looked_at] == [cloud]
 
 
 def test_preflight_says_what_the_cluster_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from gpufabric.hardware.machines import AwsMachine, GcpMachine, aws_machines, gc
 from gpufabric.hardware.managed_lustre import ManagedLustreTier, managed_lustre_tiers
 from gpufabric.hardware.memtest import MemtestLevel, memtest_levels
 from gpufabric.hardware.prices import MachinePrice, machine_prices
-from gpufabric.hardware.quotas import AwsQuota, aws_quotas
+from gpufabric.hardware.quotas import AwsQuota, GcpGpuQuota, aws_quotas, gcp_gpu_quotas
 from gpufabric.hardware.rclone import MountPreset, RcloneImage
 from gpufabric.hardware.storage import (
     NodeDisks,
@@ -65,6 +65,7 @@ TABLES: dict[str, type[Row]] = {
     "machines_gcp.toml": GcpMachine,
     "prices.toml": MachinePrice,
     "quotas_aws.toml": AwsQuota,
+    "quotas_gcp.toml": GcpGpuQuota,
 }
 # A number's unit stands in its key, or it counts something that the key names.
 UNITS = re.compile(r"(.*_)?(usd_per_hour|usd_per_gib_month|gb|gib|mib|bytes|gbytes_per_s|gbits_per_s|us|s)")
@@ -126,7 +127,7 @@ def test_rows_hold_values_of_the_annotated_types() -> None:
     seen = 0
     of_health = (*health_checks().values(), *xids().values())
     of_clouds = (*daemons().values(), *control_plane_tiers().values(), *lustre_throughputs().values(), lustre_metadata())
-    of_clouds = (*of_clouds, *aws_quotas().values(), *fabric_pods().values())
+    of_clouds = (*of_clouds, *aws_quotas().values(), *gcp_gpu_quotas().values(), *fabric_pods().values())
     of_clouds = (*of_clouds, *machine_fabrics().values(), *aws_machines().values(), *eks_versions().values(), *machine_prices())
     of_gke = [*gke_versions().values(), *gke_fabrics().values(), gke_limits(), *gke_minimums("gpudirect-tcpxo")]
     of_clouds = (*of_clouds, *gcp_machines().values(), *of_gke)

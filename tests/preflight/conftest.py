@@ -1,5 +1,6 @@
 """What every preflight test needs: a cluster, a kubeconfig, no proxies, no pauses."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from gpufabric.preflight import connect, kubernetes
 from gpufabric.validation.api import Api
 from tests.preflight.cluster import FakeCluster
+from tests.preflight.google_project import Project
 
 
 @pytest.fixture(autouse=True)
@@ -30,3 +32,12 @@ def cluster() -> Iterator[FakeCluster]:
     found = FakeCluster()
     yield found
     found.close()
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    """A project of Google Cloud in which all is well, and a machine with all programs."""
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    found = Project(tmp_path)
+    with found.apis:
+        yield found

@@ -458,9 +458,30 @@ def test_what_may_not_be_asked_is_said_and_the_rest_is_still_asked() -> None:
         DescribeAvailabilityZones={"error": "RequestLimitExceeded", "message": "slow down"},
     )
     assert says(P5, account) == [
-        "these credentials may not ec2:DescribeInstanceTypeOfferings; ask for it; docs/preflight.md has the list",
-        "these credentials may not servicequotas:ListServiceQuotas; ask for it; docs/preflight.md has the list",
-        "AWS refused ec2:DescribeAvailabilityZones: slow down (RequestLimitExceeded); repair that, and look again",
+        (
+            "not checked: machines in the zone (these credentials may not ec2:DescribeInstanceTypeOfferings); "
+            "ask for it; docs/preflight.md has the list"
+        ),
+        (
+            "not checked: quotas (these credentials may not servicequotas:ListServiceQuotas); "
+            "ask for it; docs/preflight.md has the list"
+        ),
+        (
+            "not checked: the network (AWS refused ec2:DescribeAvailabilityZones: slow down (RequestLimitExceeded)); "
+            "repair that, and look again"
+        ),
+        "3 of 10 questions have no answer: `pulumi up` may still fail there",
+    ]
+
+
+def test_a_cluster_that_may_not_be_seen_is_not_said_to_be_missing() -> None:
+    account = Account(**{**ANSWERS_EXISTING, "DescribeCluster": {"error": "AccessDeniedException"}})
+    assert says(EXISTING, account) == [
+        (
+            "not checked: whether the cluster shared is there, the cluster (these credentials may not eks:DescribeCluster); "
+            "ask for it; docs/preflight.md has the list"
+        ),
+        "2 of 10 questions have no answer: `pulumi up` may still fail there",
     ]
 
 

@@ -29,7 +29,7 @@ def account(tmp_path: Path) -> Account:
 
 @pytest.fixture
 def ask(account: Account) -> Ask:
-    def ask(service: str, method: str, path: str, body: Any = None, **query: str) -> tuple[int, Any]:
+    def ask(service: str, method: str, path: str, body: Any = None, **query: str | list[str]) -> tuple[int, Any]:
         answer, _ = account.answer(Request(service, method, path, query, json=body))
         return answer.status, answer.body
 
@@ -221,6 +221,31 @@ def test_a_principal_is_kept_as_it_was_written(account: Account) -> None:
     body = json.dumps({"bindings": [{"role": "roles/storage.objectUser", "members": [member]}]}).encode()
     request = understood("PUT", "/storage.googleapis.com/storage/v1/b/weights/iam", body, account)
     assert request.json["bindings"][0]["members"] == [member]
+
+
+def test_an_api_that_is_off_says_so_of_itself_and_answers_nothing(account: Account, ask: Ask) -> None:
+    with account.store.transaction() as ledger:
+        ledger.put("serviceusage", f"projects/{PROJECT}/services/file.googleapis.com", {"state": "DISABLED"})
+    names = [f"projects/{PROJECT}/services/{api}.googleapis.com" for api in ("compute", "file")]
+    status, answer = ask("serviceusage", "GET", f"/v1/projects/{PROJECT}/services:batchGet", names=names)
+    assert status == 200
+    assert [each["state"] for each in answer["services"]] == ["ENABLED", "DISABLED"]
+    status, answer = ask("file", "GET", f"/v1/projects/{PROJECT}/locations/{ZONE}/instances/home")
+    assert (status, answer["error"]["details"][0]["reason"]) == (403, "SERVICE_DISABLED")
+
+
+def test_a_list_over_all_places_finds_a_name_where_it_is(account: Account, ask: Ask) -> None:
+    for zone in ("us-east4-a", "us-east4-b"):
+        account.hold(f"projects/{PROJECT}/zones/{zone}/machineTypes/a3-megagpu-8g", guestCpus=208)
+    account.hold(f"projects/{PROJECT}/zones/us-east4-c/machineTypes/e2-standard-4", guestCpus=4)
+    everywhere = f"/compute/v1/projects/{PROJECT}/aggregated/machineTypes"
+    status, answer = ask("compute", "GET", everywhere, filter='name="a3-megagpu-8g"')
+    assert (status, sorted(answer["items"])) == (200, ["zones/us-east4-a", "zones/us-east4-b"])
+    assert len(ask("compute", "GET", everywhere)[1]["items"]) == 3
+
+
+def test_another_project_is_not_there(ask: Ask) -> None:
+    assert ask("compute", "GET", "/compute/v1/projects/somebody-else")[0] == 404
 
 
 def test_what_nobody_taught_it_is_said(ask: Ask) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tools.googleapi import troubles
-from tools.googleapi.forms import Answer, Operation, RefusalError
+from tools.googleapi.forms import Answer, Operation, RefusalError, switched_off
 from tools.googleapi.rules import check
-from tools.googleapi.special import SPECIAL
+from tools.googleapi.special import SPECIAL, is_off
 from tools.googleapi.store import Body, Ledger, Store
 from tools.googleapi.things import base_of, completed, merged
 from tools.googleapi.turn import Turn
@@ -65,6 +65,9 @@ class Account:
         wrong = [str(each) for each in walk(call)]
         if wrong:
             raise RefusalError(400, f"Invalid value for field: {'; '.join(wrong)}")
+        api = f"{call.service}.googleapis.com"
+        if is_off(ledger, f"projects/{self.project}/services/{api}"):
+            raise switched_off(api, self.project)
         trouble = troubles.due(ledger, str(call))
         if trouble and trouble.status:
             refusal = RefusalError(trouble.status, trouble.says, trouble.reason).answer()
@@ -104,6 +107,7 @@ class Account:
             "insert": self._create,
             "create": self._create,
             "get": self._get,
+            "getServerConfig": self._get,
             "list": self._list,
             "patch": self._change,
             "update": self._change,

@@ -1,7 +1,7 @@
 """How Google's APIs say no, and how each of them writes an operation."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -34,16 +34,24 @@ class Answer:
 class RefusalError(Exception):
     """Google says no."""
 
-    def __init__(self, status: int, says: str, reason: str = "") -> None:
+    def __init__(self, status: int, says: str, reason: str = "", details: Sequence[Body] = ()) -> None:
         super().__init__(says)
-        self.status, self.reason = status, reason or _REASON.get(status, "badRequest")
+        self.status, self.reason, self.details = status, reason or _REASON.get(status, "badRequest"), details
 
     def answer(self) -> Answer:
         """In the form that all of Google's APIs share: older clients read ``errors``, newer ones ``status``."""
         says = str(self)
         errors = [{"message": says, "domain": "global", "reason": self.reason}]
         word = _STATUS.get(self.status, "UNKNOWN")
-        return Answer(self.status, {"error": {"code": self.status, "message": says, "status": word, "errors": errors}})
+        more = {"details": list(self.details)} if self.details else {}
+        return Answer(self.status, {"error": {"code": self.status, "message": says, "status": word, "errors": errors, **more}})
+
+
+def switched_off(service: str, project: str) -> RefusalError:
+    """An API that the project has not enabled: the exact reason stands in the details alone."""
+    says = f"{service} has not been used in project {project} before or it is disabled."
+    info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "SERVICE_DISABLED", "domain": "googleapis.com"}
+    return RefusalError(403, says, "forbidden", [{**info, "metadata": {"service": service}}])
 
 
 @dataclass(frozen=True)

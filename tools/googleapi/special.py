@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from tools.googleapi.forms import RefusalError
 from tools.googleapi.gke import GKE
-from tools.googleapi.store import Body
+from tools.googleapi.store import Body, Ledger
 from tools.googleapi.things import completed, merged
 from tools.googleapi.turn import Done, Handler, Turn
 from tools.judge.google.model import GoogleCall
@@ -62,8 +62,13 @@ def change_service_account(turn: Turn) -> Done:
 
 
 def get_compute_project(turn: Turn) -> Done:
-    """The same one, as Compute Engine knows it."""
-    return turn.path, {"kind": "compute#project", "name": turn.account.project, "id": turn.account.number}
+    """The same one, as Compute Engine knows it; with its quotas, where it was given some."""
+    name = turn.call.members["project"]
+    if name != turn.account.project:
+        raise RefusalError(404, f"The resource 'projects/{name}' was not found", "notFound")
+    held = turn.ledger.find(turn.path)
+    told = {"kind": "compute#project", "name": turn.account.project, "id": turn.account.number}
+    return turn.path, {**(held.body if held else {}), **told}
 
 
 def set_labels(turn: Turn) -> Done:
@@ -77,9 +82,28 @@ def set_labels(turn: Turn) -> Done:
 
 
 def get_service(turn: Turn) -> Done:
-    """Every API is switched on."""
+    """One API."""
     name = str(turn.call.members["name"])
-    return name, {"name": name, "parent": name.rpartition("/services/")[0], "state": "ENABLED"}
+    return name, _service(turn, name)
+
+
+def get_services(turn: Turn) -> Done:
+    """Several of them. Google answers with the project's number."""
+    found = [_service(turn, name) for name in turn.call.members["names"]]
+    mine, theirs = f"projects/{turn.account.project}/", f"projects/{turn.account.number}/"
+    services = [{**each, "name": each["name"].replace(mine, theirs)} for each in found]
+    return str(turn.call.members["parent"]), {"services": services}
+
+
+def _service(turn: Turn, name: str) -> Body:
+    state = "DISABLED" if is_off(turn.ledger, name) else "ENABLED"
+    return {"name": name, "parent": name.rpartition("/services/")[0], "state": state}
+
+
+def is_off(ledger: Ledger, service: str) -> bool:
+    """Every API is on that is not held as one that is off."""
+    held = ledger.find(service)
+    return held is not None and held.body.get("state") == "DISABLED"
 
 
 def list_services(turn: Turn) -> Done:
@@ -182,6 +206,18 @@ def delete_connection(turn: Turn) -> Done:
     return path, None
 
 
+def in_every_scope(turn: Turn) -> Done:
+    """Compute Engine's lists over all zones and regions, by an exact name where one is asked for."""
+    parent, _, collection = turn.path.partition("/aggregated/")
+    wanted = str(turn.call.members.get("filter", "")).removeprefix("name=").strip('"')
+    scopes: dict[str, Body] = {}
+    for each in turn.ledger.below(f"{parent}/"):
+        *scope, found, name = each.path.removeprefix(f"{parent}/").split("/")
+        if found == collection and wanted in ("", name):
+            scopes.setdefault("/".join(scope), {collection: []})[collection].append(each.body)
+    return turn.path, {"items": scopes}
+
+
 def nothing_in_it(turn: Turn) -> Done:
     """No program puts anything into a bucket."""
     return turn.path, {}
@@ -198,6 +234,7 @@ SPECIAL: Mapping[str, Handler] = {
     **GKE,
     "compute projects.get": get_compute_project,
     **{f"compute {collection}.setLabels": set_labels for collection in _LABELLED},
+    **{f"compute {collection}.aggregatedList": in_every_scope for collection in ("machineTypes", "reservations")},
     "cloudresourcemanager projects.get": get_project,
     "cloudresourcemanager projects.getIamPolicy": get_policy,
     "cloudresourcemanager projects.setIamPolicy": set_policy,
@@ -209,6 +246,7 @@ SPECIAL: Mapping[str, Handler] = {
     "servicenetworking services.connections.list": list_connections,
     "servicenetworking services.connections.deleteConnection": delete_connection,
     "serviceusage services.batchEnable": enable_services,
+    "serviceusage services.batchGet": get_services,
     "serviceusage services.enable": enable_services,
     "serviceusage services.get": get_service,
     "serviceusage services.list": list_services,

@@ -71,7 +71,7 @@ def explain_command(file: File) -> None:
 
 @app.command()
 def preflight(file: File) -> None:
-    """Look, read-only, at whether cluster or account has what a stack file needs; exit 1 with every finding."""
+    """Look, read-only, at whether cluster, account or project has what a stack file needs; exit 1 with every finding."""
     from gpufabric.preflight import preflight_any
 
     plan = read_plan(file)

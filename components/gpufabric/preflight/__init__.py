@@ -18,9 +18,16 @@ def preflight_any(plan: GroupsPlan) -> str:
         preflight_kubernetes(plan)
         return "the cluster"
     from gpufabric.plan.aws import AwsStackPlan
-    from gpufabric.preflight.aws import preflight_aws
+    from gpufabric.plan.gcp import GcpStackPlan
 
-    if not isinstance(plan, AwsStackPlan):
-        raise SpecError([Problem("cloud", "nothing looks into this cloud's account yet", "pulumi preview asks it what it can")])
-    preflight_aws(plan)
-    return "the account"
+    if isinstance(plan, AwsStackPlan):
+        from gpufabric.preflight.aws import preflight_aws
+
+        preflight_aws(plan)
+        return "the account"
+    if isinstance(plan, GcpStackPlan):
+        from gpufabric.preflight.gcp import preflight_gcp
+
+        preflight_gcp(plan)
+        return "the project"
+    raise SpecError([Problem("cloud", "nothing looks into this cloud's account yet", "pulumi preview asks it what it can")])

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
+from gpufabric.preflight.questions import UnansweredError, not_allowed
 from gpufabric.spec import Problem, SpecError
 
 PERMISSIONS = (
@@ -31,19 +32,14 @@ _REFUSED = ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "C
 _NO_BOTO3 = Problem("", "boto3 is not installed, and only it can ask AWS", "pip install 'gpufabric[aws-preflight]'")
 
 
-class AwsError(Exception):
+class AwsError(UnansweredError):
     """AWS answered a question with an error. ``code`` is AWS's word for it, ``permission`` what the question needs."""
 
     def __init__(self, code: str, message: str, permission: str) -> None:
-        self.code, self.message, self.permission = code, message, permission
-        super().__init__(f"{code}: {message}")
-
-    @property
-    def problem(self) -> Problem:
-        """The refusal as a problem of the whole preflight."""
-        if self.code in _REFUSED:
-            return Problem("", f"these credentials may not {self.permission}", "ask for it; docs/preflight.md has the list")
-        return Problem("", f"AWS refused {self.permission}: {self.message} ({self.code})", "repair that, and look again")
+        self.code, self.message = code, message
+        refused = not_allowed(permission) if code in _REFUSED else None
+        reason = refused.reason if refused else f"AWS refused {permission}: {message} ({code})"
+        super().__init__(reason, refused.fix if refused else "repair that, and look again")
 
 
 class Aws:

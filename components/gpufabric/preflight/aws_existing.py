@@ -46,11 +46,12 @@ def _same(caller: str, principal: str) -> bool:
     return principal.split(":")[4] == account and ":role/" in principal and principal.rpartition("/")[2] == name
 
 
-def cluster(aws: Aws, plan: AwsStackPlan, found: Mapping[str, Any] | None) -> Iterator[Problem]:
+def cluster(aws: Aws, plan: AwsStackPlan) -> Iterator[Problem]:
     """A cluster that exists: whether it is there, of the right version, in the right VPC, with what nodes need."""
     if isinstance(plan.parts.cluster, ClusterPlan):
         return
     name, at = plan.parts.cluster, "cluster.existing.name"
+    found = find_cluster(aws, name)
     if found is None:
         yield Problem(at, f"AWS knows no EKS cluster {name} in {aws.region}", "check the name and the region")
         return

@@ -8,7 +8,6 @@ from gpufabric.plan import explain
 from gpufabric.plan.gcp.cluster import ExistingGkePlan, GkeClusterPlan
 from gpufabric.plan.gcp.filesystem import FilestorePlan, ManagedLustrePlan
 from gpufabric.plan.gcp.parts import bucket_args, cluster_args, filesystem_args, network_args
-from gpufabric.preflight import preflight_any
 from gpufabric.spec import SpecError
 from tests.plan.gcp.test_any_value import FOUND, MADE
 from tests.plan.gcp.wishes import ULTRA, plan_of, says, spec_of, with_group
@@ -218,11 +217,6 @@ def test_one_node_is_warned_of() -> None:
     assert "one node" in explained(with_group(nodes=1))[1]
     assert "one node" not in explained(with_group(nodes=2))[1]
     assert "one node" not in explained(with_group(nodes=1, network_tier="standard"))[1]
-
-
-def test_nothing_looks_into_a_project_yet() -> None:
-    with pytest.raises(SpecError, match="cloud: nothing looks into this cloud's account yet; pulumi preview asks it"):
-        preflight_any(plan_of(ULTRA))
 
 
 def test_a_role_wants_the_filesystem_it_names() -> None:

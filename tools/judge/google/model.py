@@ -108,6 +108,14 @@ class GoogleModel:
         return _call(within, *found, request)
 
 
+def answer_of(request: Request, call: GoogleCall, body: Any) -> GoogleCall:
+    """What came back for a request, as a call that the walker can hold against the published form of answers."""
+    within = document(request.service, request.path)
+    schema = {"$ref": call.method.answer}
+    shape = GoogleShape(schema, within, name=call.method.answer)
+    return GoogleCall(call.service, f"{call.operation} answer", _value(body, schema, within), shape, call.path, call.method)
+
+
 def _call(within: Document, method: Method, parameters: Mapping[str, str], request: Request) -> GoogleCall:
     known = {**within.parameters, **method.parameters}
     members: dict[str, Any] = dict(parameters)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gpufabric.plan.aws.model import EksNodeGroupPlan
+from gpufabric.plan.reservation import Held, held_problems
 from gpufabric.spec import Problem
 
 _USABLE = {"reservation": ("active", "pending"), "capacity_block": ("active", "scheduled", "payment-pending", "pending")}
@@ -13,16 +14,11 @@ _KINDS = {"default": "reservation", "capacity-block": "capacity_block"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reservation:
-    """What AWS says of a reservation. ``type``: ``default`` or ``capacity-block``; ``free``: instances that nobody uses."""
+class Reservation(Held):
+    """``type``: ``default`` or ``capacity-block``."""
 
-    id: str
     state: str
     type: str
-    machine: str
-    zone: str
-    total: int
-    free: int
     starts_at: datetime | None = None
     ends_at: datetime | None = None
     in_placement_group: bool = False
@@ -41,17 +37,8 @@ def reservation_problems(
         yield Problem(f"{at}.kind", f"{found.id} is a {kind.replace('_', ' ')} (AWS: {found.type})", f"write kind: {kind}")
     if found.state not in _USABLE.get(kind, ()):
         yield Problem(f"{at}.id", f"{found.id} is {found.state}", "name one that is active or scheduled")
-    if found.machine != group.machine.name:
-        reason = f"{found.id} holds {found.machine}, the group asks for {group.machine.name}"
-        yield Problem(f"{path}.machine_type", reason, f"write {found.machine}, or name another reservation")
-    if found.zone != zone:
-        yield Problem(zone_at, f"{found.id} is in {found.zone}, the stack in {zone}", f"write zone: {found.zone}")
-    if found.total < group.nodes:
-        reason = f"{found.id} holds {found.total} instances, the group asks for {group.nodes}"
-        yield Problem(f"{path}.nodes", reason, f"write at most {found.total}")
-    elif found.free < group.nodes and not in_use and found.state == "active":
-        reason = f"{found.free} of {found.total} instances of {found.id} are free, the group asks for {group.nodes}"
-        yield Problem(f"{path}.nodes", reason, "end what uses the others, or ask for fewer")
+    used = in_use or found.state != "active"
+    yield from held_problems(group, found, zone=zone, path=path, zone_at=zone_at, in_use=used)
     begins, planned = found.starts_at, group.capacity.scale_up
     if begins and planned and begins != planned.at:
         reason = f"{found.id} begins at {begins:{_TIME}}, the group's scale-up is at {planned.at:{_TIME}}"
