@@ -1,9 +1,11 @@
 """Every rule over its fixtures, and over anything at all."""
 
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from gpufabric.policy import RULES, Node, Rule, Stack
 from gpufabric.policy.judge import judged, notes, over
 from gpufabric.policy.presets import PRESETS, Preset, preset
 from gpufabric.policy.tree import UNKNOWN, Secret
-from tests.policy.cases import CASES, Program
+from tests.policy.cases import CASES, IN_GROUP, Program, open_to_itself, template
 from tests.policy.seen import made
 from tools.folders import REPOSITORY
 
@@ -47,6 +49,28 @@ def test_a_rule_finds_what_is_wrong_in_these_words(rule: Rule) -> None:
         faults, unread = said(rule, program)
         assert "\n".join(faults) == text, f"program {number}"
         assert unread == [], f"program {number}"
+
+
+def test_twice_the_templates_are_twice_the_work() -> None:
+    """A thousand templates share one security group: what looked at all of them for each took as long as all other rules."""
+
+    def calls(templates: int) -> int:
+        program = [*open_to_itself(), *(replace(template(links=IN_GROUP), urn=f"t{each}") for each in range(templates))]
+        counted = 0
+
+        def hear(_frame: FrameType, event: str, _arg: Any) -> None:
+            nonlocal counted
+            counted += event == "call"
+
+        sys.setprofile(hear)
+        try:
+            list(over(RULES, program, Stack(program), {}))
+        finally:
+            sys.setprofile(None)
+        return counted
+
+    calls(1)  # reads the tables
+    assert 1.8 * calls(100) < calls(200) < 2.1 * calls(100)
 
 
 @every_rule

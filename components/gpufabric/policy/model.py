@@ -65,18 +65,19 @@ class Stack:
         return [each for each in found if not patterns or any(fnmatchcase(each.kind, pattern) for pattern in patterns)]
 
     @cached_property
-    def _holders(self) -> Mapping[str, tuple[tuple[str, Resource], ...]]:
-        found: dict[str, list[tuple[str, Resource]]] = {}
+    def _holders(self) -> Mapping[str, Mapping[str, tuple[tuple[str, Resource], ...]]]:
+        """URN -> type token -> who of that type refers to it. By type: a thousand templates share one security group."""
+        found: dict[str, dict[str, list[tuple[str, Resource]]]] = {}
         for each in self.by_urn.values():
             for prop, urns in each.links.items():
                 for urn in urns:
-                    found.setdefault(urn, []).append((prop, each))
-        return {urn: tuple(each) for urn, each in found.items()}
+                    found.setdefault(urn, {}).setdefault(each.kind, []).append((prop, each))
+        return {urn: {kind: tuple(each) for kind, each in kinds.items()} for urn, kinds in found.items()}
 
     def referring(self, resource: Resource, *patterns: str) -> list[tuple[str, Resource]]:
         """Who refers to a resource, and by which property."""
-        found = self._holders.get(resource.urn, ())
-        return [(prop, each) for prop, each in found if any(fnmatchcase(each.kind, pattern) for pattern in patterns)]
+        kinds = self._holders.get(resource.urn, {})
+        return [one for kind, found in kinds.items() if any(fnmatchcase(kind, each) for each in patterns) for one in found]
 
     def below(self, resource: Resource, kind: str) -> bool:
         """Is it a child, at any depth, of a component of this type?"""

@@ -16,7 +16,7 @@ from gpufabric.policy.groups import (
     gpu_group,
     uses_fabric,
 )
-from gpufabric.policy.model import Resource, Settings, Stack, rule
+from gpufabric.policy.model import Resource, Settings, Stack, once, rule
 from gpufabric.policy.tree import Node, NotCheckedError
 
 SECURITY_GROUP: Final = "aws:ec2/securityGroup:SecurityGroup"
@@ -112,7 +112,8 @@ def nic_no_top_level_sg(template: Resource, stack: Stack, settings: Settings) ->
             yield f"{key} beside networkInterfaces"
 
 
-def _open_to_itself(group: Resource, stack: Stack, direction: str) -> bool:
+@once
+def _open_to_itself(stack: Stack, group: Resource, direction: str) -> bool:
     """Is there a rule that lets all traffic from (or to) the group itself?"""
     inline, single = ("ingress", INGRESS_RULE) if direction == "in" else ("egress", EGRESS_RULE)
     for each in group.props[inline].items():
@@ -147,7 +148,7 @@ def efa_sg_self(template: Resource, stack: Stack, settings: Settings) -> Iterato
     groups = stack.linked(template, "networkInterfaces", SECURITY_GROUP)
     missing = {}
     for each in groups:
-        lacking = [direction for direction in ("in", "out") if not _open_to_itself(each, stack, direction)]
+        lacking = [direction for direction in ("in", "out") if not _open_to_itself(stack, each, direction)]
         if not lacking:
             return
         missing[each.name] = " and ".join({"in": "from", "out": "to"}[each] for each in lacking)
