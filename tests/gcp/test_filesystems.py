@@ -26,7 +26,7 @@ def filestore(args: dict[str, Any], name: str = "home", **how: Any) -> Recording
 
 def volume(made: Recording) -> dict[str, Any]:
     spec: dict[str, Any] = made.one("PersistentVolume").inputs["spec"]
-    assert spec["persistentVolumeReclaimPolicy"] == "Retain"
+    assert (spec["persistentVolumeReclaimPolicy"], spec["accessModes"]) == ("Retain", ["ReadWriteMany"])
     assert made.one("PersistentVolumeClaim").inputs["spec"]["volumeName"] == "volume-1"
     return spec
 

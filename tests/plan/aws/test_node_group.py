@@ -9,7 +9,8 @@ import yaml
 
 from gpufabric.hardware import aws_machines, eks_versions, machine_fabrics
 from gpufabric.plan.cloud import Taint
-from gpufabric.plan.cloud_group import gate_group
+from gpufabric.plan.cloud_group import disk_problems, gate_group
+from gpufabric.spec.aws.node_group import EksNodeGroupSpec
 from tests.plan.aws.wishes import P5, RESERVATION, group_of, plan_of, says, says_of_group
 from tests.spec.specs import GONE, changed
 
@@ -82,11 +83,28 @@ def test_more_huge_pages_are_set_aside_than_a_pod_asks_for(name: str) -> None:
     assert row.node_huge_pages_2mib * 2 >= int(asked.removesuffix("Mi"))
 
 
+def test_local_disks_are_never_a_network_disk_by_another_name() -> None:
+    """SkyPilot's `best` was one."""
+    wish = EksNodeGroupSpec.parse(P5["node_groups"][0])
+    bare = aws_machines()["p6e-gb200.36xlarge"]
+    (problem,) = disk_problems(wish, bare, "node_groups[0]")
+    assert str(problem).startswith(
+        "node_groups[0].disk_tier: best (the default) asks for local NVMe disks; p6e-gb200.36xlarge has none that are known "
+        "here; write disk_tier: network ("
+    )
+    assert disk_problems(wish, aws_machines()["p5.48xlarge"], "node_groups[0]") == []
+
+
 @pytest.mark.parametrize("version", eks_versions())
 def test_the_image_release_is_that_of_the_kubernetes_version(version: str) -> None:
     group = plan_of({**P5, "cluster": {"kubernetes_version": version}}).node_groups[0]
     assert group.release_version.startswith(f"{version}.")
     assert group.ami_type == "AL2023_x86_64_NVIDIA"
+
+
+def test_the_pinned_releases_keep_the_array_of_local_disks() -> None:
+    """amazon-eks-ami 2386, repaired by its pull request 2755 from v20260709 on: it was lost, or the node hung, after a stop."""
+    assert min(int(row.ami_release.rpartition("-")[2]) for row in eks_versions().values()) >= 20260709
 
 
 def test_a_release_of_ones_own() -> None:

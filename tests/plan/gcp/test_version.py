@@ -39,6 +39,8 @@ def fits(version: str, need: str) -> bool:
         ("1.33", "dranet", False),
         ("1.32.2-gke.1652000", "flex_start", True),
         ("1.32.1", "flex_start", False),
+        ("1.33.2-gke.4655000", "lustre", True),
+        ("1.33.2-gke.4654999", "lustre", False),
         ("1.20", "g2-standard-96", True),  # from no known version on
         ("1.20", "on_demand", True),
     ],
@@ -50,6 +52,7 @@ def test_what_works_from_a_version_on(version: str, need: str, fine: bool) -> No
 def test_every_need_of_the_table_is_one_that_is_asked_for() -> None:
     """A row for a name that nothing has would never be looked at."""
     names = {*gcp_machines(), *gke_fabrics(), "dranet", "flex_start", "queued", "on_demand", "spot", "reservation"}
+    names |= {"gcsfuse", "lustre", "filestore"}
     from gpufabric.hardware.gke import _minimums
 
     assert {row.of for row in _minimums()} <= names
@@ -59,7 +62,7 @@ def test_every_need_of_the_table_is_one_that_is_asked_for() -> None:
 def test_the_default_version_serves_every_machine() -> None:
     version = default_gke_version().kubernetes
     assert version in gke_versions()
-    for need in (*gcp_machines(), *gke_fabrics(), "dranet", "flex_start"):
+    for need in (*gcp_machines(), *gke_fabrics(), "dranet", "flex_start", "lustre"):
         assert fits(version, need), need
         assert all(len(version_numbers(row.version)) == 4 for row in gke_minimums(need))
 
@@ -76,6 +79,14 @@ def test_a_stack_with_an_old_version() -> None:
     assert line.startswith("cluster.kubernetes_version: dranet works from 1.34.1-gke.1829001 on; 1.33 is older; ")
     (line,) = says(with_version("1.32.1", capacity={"kind": "flex_start"}))
     assert line.startswith("cluster.kubernetes_version: flex-start works from 1.32.2-gke.1652000 on; 1.32.1 is older; ")
+
+
+def test_a_driver_that_needs_a_newer_version() -> None:
+    """On older nodes GKE's metadata server has the port on which Lustre's client listens."""
+    raw = {**with_group(), "filesystems": {"data": {"size_gib": 36_000}}, "cluster": {"kubernetes_version": "1.32"}}
+    (line,) = says(raw)
+    assert line.startswith("cluster.kubernetes_version: lustre works from 1.33.2-gke.4655000 on; 1.32 is older; write a newer ")
+    assert plan_of({**raw, "cluster": {"kubernetes_version": "1.33"}}).version == "1.33"
 
 
 def test_two_groups_say_it_once() -> None:

@@ -127,6 +127,24 @@ def test_only_the_mount_is_privileged_and_only_the_agent_has_a_token() -> None:
     assert propagation["mounts"] == "Bidirectional"
 
 
+@pytest.mark.parametrize("bucket", [S3, {**S3, "endpoint": "https://r2.example", "provider": "Cloudflare"}, GCS, AZURE])
+def test_a_store_is_reached_in_one_way_with_and_without_a_cache(bucket: dict[str, Any]) -> None:
+    """SkyPilot 7995: a store worked in one mode and not in the other, which had another program."""
+
+    def store(plan: CachedMountPlan | BucketMountPlan) -> list[str]:
+        tuned = ("chunk_size", "upload_concurrency")
+        return [line for line in plan.files["rclone.conf"].split("\n") if not line.startswith(tuned)]
+
+    assert store(cached(bucket=bucket)) == store(plain(bucket=bucket))
+
+
+@pytest.mark.parametrize("plan", [cached(), plain()], ids=["cached", "plain"])
+def test_whoever_runs_in_the_pod_may_use_the_files(plan: CachedMountPlan | BucketMountPlan) -> None:
+    """SkyPilot 1296, 3672, 6046: a job that is not root was refused. A bucket keeps no owners."""
+    assert flags(plan)["--umask"] == "000"
+    assert "--allow-other" in flags(plan)
+
+
 def test_no_memory_limit_ends_the_mount() -> None:
     """A sidecar that is killed for memory is 'Transport endpoint is not connected' in every pod (gcsfuse troubleshooting)."""
     assert all("limits" not in each["resources"] for each in containers(cached()).values())
@@ -231,6 +249,7 @@ def test_a_cache_that_moves_is_another_one_and_a_drain_is_not() -> None:
         ({"bucket": {**S3, "prefix": "/runs/"}}, "bucket.prefix: '/runs/' is not a folder of a bucket"),
         ({"bucket": {**S3, "prefix": "../other"}}, "bucket.prefix: '../other' is not a folder of a bucket"),
         ({"bucket": {**S3, "provider": "AWS", "endpoint": "https://s3.example"}}, "bucket.endpoint: AWS finds its own"),
+        ({"bucket": {**S3, "kind": "cos"}}, "bucket.kind: 'cos' is not a choice here; write s3, gcs or azure"),
         ({"name": "a_b"}, "name: 'a_b' cannot be part of Kubernetes names"),
         ({"node_selector": {}}, "node_selector: empty"),
         ({"transfers": 0}, "transfers: 0 is out of range"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpufabric.plan.access import access_problems
 from gpufabric.plan.gcp.names import POOL_MOST, name_problems
 from gpufabric.plan.gcp.places import place_problems
-from gpufabric.plan.gcp.version import kubernetes_version
+from gpufabric.plan.gcp.version import kubernetes_version, version_problems
 from gpufabric.plan.kubeconfig import kubeconfig as by_command
 from gpufabric.spec import Problem, SpecError
 from gpufabric.spec.cloud.blocks import PRIVATE_BLOCKS
@@ -106,6 +106,8 @@ def plan_cluster(name: str, spec: GkeClusterWish, *, handles: Set[str], at: str 
         if problems := [*_decided(spec, handles), *problems]:
             raise SpecError(_placed(problems, at))
         return ExistingGkePlan(project=spec.project, location=spec.existing.location or spec.region, name=spec.existing.name)
+    if not isinstance(version, Problem):
+        problems += version_problems(version, spec.csi_drivers, "kubernetes_version")
     problems += [
         *access_problems(spec.api_access, ("public", "private", "dns")),
         *name_problems(name, "a GKE cluster and its system nodes", _MOST),
