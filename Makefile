@@ -49,7 +49,9 @@ record-aws: toolchain provider-aws
 record-google: toolchain provider-google
 	@$(PY) -m tools.googleprovider record $(SAMPLE)
 
-up: toolchain
+up: setup
+	@$(PY) -m tools.toolchain ensure engine
+	@$(PY) -m tools.toolchain ensure cluster
 	@$(PY) -m tools.up $(CLUSTER) $(if $(RUN),--run $(RUN)) $(if $(SAMPLE),--sample $(SAMPLE))
 
 down: setup

@@ -1,10 +1,11 @@
 """``make up`` and ``make down``: the real engine declares the sample stack on a real cluster and prints what was measured.
 
-    python3 -m tools.up [--kubeconfig FILE] [--sample stacks/Pulumi.local.yaml] [--run N]
+    python3 -m tools.up [--kubeconfig FILE] [--sample FILE] [--run N]
     python3 -m tools.up --down [--kubeconfig FILE]
 
-Without a kubeconfig the local cluster is brought up first. The sample is copied to a git-ignored stack file, because
-``pulumi stack init`` writes into the file it uses.
+Without a kubeconfig the local cluster is brought up first, with a bucket where this machine can mount one: then the sample is
+stacks/Pulumi.local-storage.yaml, and a pod saves a checkpoint; else it is stacks/Pulumi.local.yaml. The sample is copied to a
+git-ignored stack file, because ``pulumi stack init`` writes into the file it uses.
 """
 
 import argparse
@@ -14,17 +15,24 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpufabric.spec import SpecError, run_of, with_run
+from gpufabric.plan import resolve_any
+from gpufabric.preflight import connect
+from gpufabric.spec import SpecError, read_stack_file, run_of, with_run
 from tools.engine import Engine
 from tools.errors import ToolError, run_reporting
 from tools.folders import REPOSITORY
+from tools.image.build import ensure_images
 from tools.image.recipe import read_recipe
-from tools.localcluster import lifecycle
+from tools.localcluster import bucket, lifecycle
 from tools.localcluster.cluster import DEFAULT_NAME, kubeconfig_of
+from tools.save import described, save
 
 STACK = "dev"
 STATE = REPOSITORY / ".local"
 COPY = REPOSITORY / "stacks" / f"Pulumi.{STACK}.yaml"
+PLAIN = REPOSITORY / "stacks" / "Pulumi.local.yaml"
+WITH_BUCKET = REPOSITORY / "stacks" / "Pulumi.local-storage.yaml"
+CHECKPOINT, CHECKPOINT_MIB = "checkpoint.pt", 64
 
 
 def main() -> int:
@@ -33,7 +41,7 @@ def main() -> int:
         prog="python3 -m tools.up", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--kubeconfig", type=Path, help="use this cluster instead of the local one")
-    parser.add_argument("--sample", type=Path, default=REPOSITORY / "stacks" / "Pulumi.local.yaml", help="stack file to copy")
+    parser.add_argument("--sample", type=Path, help="stack file to copy, instead of the local cluster's")
     parser.add_argument("--run", type=int, help="value of validation.run: raise it to validate again")
     parser.add_argument("--down", action="store_true", help="undo it")
     given = parser.parse_args()
@@ -41,11 +49,14 @@ def main() -> int:
     return _down(engine) if given.down else _up(engine, given.sample, given.run)
 
 
-def _up(engine: Engine, sample: Path, run: int | None) -> int:
+def _up(engine: Engine, given: Path | None, run: int | None) -> int:
+    sample, saves = given or PLAIN, False
     if engine.kubeconfig is None:
         lifecycle.up(DEFAULT_NAME, None, None)
         engine = Engine(engine.state, Path(kubeconfig_of(DEFAULT_NAME)))
+        sample, saves = with_bucket(given)
     else:
+        ensure_images()
         gate = read_recipe("gate")
         print(f"your cluster must be able to pull the image named in {sample}; {gate.reference} is at {gate.archive}")
         print("(python3 -m tools.image howto: how to load it onto nodes or push it to a registry)")
@@ -57,6 +68,37 @@ def _up(engine: Engine, sample: Path, run: int | None) -> int:
     if code == 0:
         for group, verdict in engine.outputs(STACK).get("validation", {}).items():
             print(describe(group, verdict))
+    if code == 0 and saves:
+        return _save(engine)
+    return code
+
+
+def with_bucket(given: Path | None) -> tuple[Path, bool]:
+    """The sample, and whether it has the bucket of the local cluster, which is then there."""
+    if given and bucket.ENDPOINT not in (given.read_text("utf-8") if given.exists() else ""):
+        return given, False
+    if reason := bucket.lacking():
+        if given:
+            raise ToolError(f"{given} needs a bucket: {reason}")
+        print(f"without a bucket: {reason}")
+        return PLAIN, False
+    bucket.install(DEFAULT_NAME)
+    print(f"an S3 server is up in the cluster, with the bucket {bucket.BUCKET}", flush=True)
+    return given or WITH_BUCKET, True
+
+
+def _save(engine: Engine) -> int:
+    """A checkpoint by a pod of each group that has a place for one."""
+    found = read_stack_file(COPY)
+    plan = resolve_any(found.spec, found.stack)
+    api = connect(str(engine.kubeconfig), None)
+    code = 0
+    for group, role in ((group, role) for group in plan.groups for role in plan.storage if role.role == "checkpoint"):
+        image = group.gate.gate.image
+        saved = save(api, group.profile.apply_to, image, folder=role.path, key=CHECKPOINT, mib=CHECKPOINT_MIB)
+        in_bucket = bucket.checksum(DEFAULT_NAME, CHECKPOINT)
+        print(described(saved, in_bucket))
+        code |= in_bucket != saved.sha256
     return code
 
 

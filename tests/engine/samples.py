@@ -23,6 +23,11 @@ class Cloud:
     bucket: str = ""
     filesystems: frozenset[str] = frozenset()
 
+    def made(self, wish: dict[str, Any], key: str) -> dict[str, Any]:
+        """What of ``stores`` or ``filesystems`` a stack makes: on a cluster of one's own nothing, all of it exists."""
+        found: dict[str, Any] = wish.get(key, {}) if self.bucket else {}
+        return found
+
     @property
     def stays(self) -> str:
         """How the kinds begin that stay: a bucket's and those of its settings."""
@@ -54,9 +59,8 @@ def read_sample(file: Path) -> dict[str, Any]:
 
 
 def hold_what_exists(cloud: StandIn, wish: dict[str, Any]) -> None:
-    """Put everything into the account that the sample takes for granted."""
-    if wish["cloud"] != "kubernetes":  # there the preflight asks
-        {"aws": _hold_on_aws, "gcp": _hold_on_google}[wish["cloud"]](cloud, wish)
+    """Put everything into the account that the sample takes for granted. Nodes are what the preflight alone asks for."""
+    {"aws": _hold_on_aws, "gcp": _hold_on_google, "kubernetes": _hold_in_cluster}[wish["cloud"]](cloud, wish)
 
 
 @contextmanager
@@ -73,6 +77,11 @@ def what_the_preflight_asks(wish: dict[str, Any], folder: Path) -> Iterator[Path
         yield kubeconfig(folder / "kubeconfig", cluster.url, context=spec.cluster.existing.context or "c")
     finally:
         cluster.close()
+
+
+def _hold_in_cluster(cloud: StandIn, wish: dict[str, Any]) -> None:
+    for namespace in {store["namespace"] for store in wish.get("stores", {}).values() if "namespace" in store}:
+        cloud.hold("kubernetes:core/v1:Namespace", namespace)
 
 
 def _hold_on_aws(cloud: StandIn, wish: dict[str, Any]) -> None:

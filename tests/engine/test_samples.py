@@ -11,6 +11,7 @@ from gpufabric.spec import CONFIG_KEY
 from tests.engine.samples import (
     CLOUDS,
     SAMPLES,
+    Cloud,
     hold_what_exists,
     name_of,
     read_sample,
@@ -33,11 +34,11 @@ AT_ONCE = (
 CHOSEN = [pytest.param(each, id=name_of(each), marks=[] if name_of(each) in AT_ONCE else pytest.mark.soak) for each in SAMPLES]
 
 
-def unprotect(stack: EngineStack, wish: dict[str, Any], filesystems: frozenset[str]) -> None:
+def unprotect(stack: EngineStack, wish: dict[str, Any], cloud: Cloud) -> None:
     """As the documentation says: a destroy stops at what is protected before anything is removed; then ``protect: false``."""
     kept = [each for each in stack.engine.resources(stack.name) if each.get("protect")]
-    assert {each["type"] for each in kept} <= filesystems
-    assert len(kept) == len(wish.get("filesystems", {}))
+    assert {each["type"] for each in kept} <= cloud.filesystems
+    assert len(kept) == len(cloud.made(wish, "filesystems"))
     if not kept:
         return
     refused = stack.engine.run("destroy", "--yes", "--stack", stack.name)
@@ -68,12 +69,12 @@ def live(sample: Path, folder: Path) -> None:
         # With the policy pack beside it: all values are known now, and a mandatory rule that is broken fails an `up`.
         second = stack.succeed("up", "--policy-pack", str(REPOSITORY / "policies"))
         assert second.keys() == {"unchanged"}, second
-        unprotect(stack, wish, cloud.filesystems)
+        unprotect(stack, wish, cloud)
         stack.succeed("destroy")
         left = stack.cloud.objects()
         assert {each.kind for each in left if not each.kind.startswith(cloud.stays)} == set()
         buckets = [each.id for each in left if each.kind == cloud.bucket]
-        assert sorted(buckets) == sorted(store["name"] for store in wish.get("stores", {}).values())
+        assert sorted(buckets) == sorted(store["name"] for store in cloud.made(wish, "stores").values())
         assert stack.known() == set()
 
 

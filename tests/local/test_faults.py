@@ -18,9 +18,9 @@ import pytest
 from gpufabric.validation.api import path
 from gpufabric.validation.judge import size_text
 from tests.local.conftest import LocalCluster
-from tests.local.derived_image import derive
 from tests.local.faulty_all_reduce import Chosen
 from tests.local.gate_stack import GateStack, make_stack
+from tools.image.derived import derive
 from tools.localcluster.lifecycle import existing
 from tools.localcluster.waits import wait_until
 

@@ -22,8 +22,8 @@ from tests.local import cloud_cluster, cpu_nccl_tests
 from tests.local.acceptance import Server, declared, with_pods
 from tests.local.conftest import NAME, LocalCluster, running_cluster
 from tests.local.cpu_nccl_tests import FROM_SCRIPT
-from tests.local.derived_image import derive
 from tests.local.gke_kinds import kinds
+from tools.image.derived import derive
 from tools.up import describe
 
 pytestmark = [pytest.mark.engine, pytest.mark.local]

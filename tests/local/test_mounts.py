@@ -1,8 +1,7 @@
 """A cached bucket in real pods: a real DaemonSet mounts it, an unprivileged pod saves, and no removal forgets a file."""
 
 import json
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,18 +13,15 @@ from gpufabric.plan.mounts import PodMount
 from gpufabric.preflight import connect
 from gpufabric.validation.api import Api, ApiError, path
 from tests.local.conftest import LocalCluster
-from tests.local.derived_image import derive
 from tools.engine import Engine, make_project
+from tools.localcluster import bucket
 from tools.localcluster.lifecycle import existing
 from tools.localcluster.waits import wait_until
-from tools.toolchain.cli import path_folder
+from tools.save import save
 
 pytestmark = pytest.mark.local
 
-NAMESPACE, BUCKET, STACK = "mounts", "checkpoints", "mounts"
-SERVER = "/var/log/s3"
-IMAGE = "localhost/gpufabric/mount-test:1"
-KEYS = {"AWS_ACCESS_KEY_ID": "gpufabric", "AWS_SECRET_ACCESS_KEY": "not-a-secret"}
+NAMESPACE, STACK = bucket.NAMESPACE, "mounts"
 PROGRAM = """import json
 from pathlib import Path
 
@@ -38,13 +34,13 @@ pulumi.export("pod", mount.pod)
 """
 WISH: dict[str, Any] = {
     "name": "ckpt",
-    "bucket": {"kind": "s3", "name": BUCKET, "region": "us-east-1", "endpoint": f"http://s3.{NAMESPACE}:7070"},
+    "bucket": {"kind": "s3", "name": bucket.BUCKET, "region": "us-east-1", "endpoint": bucket.ENDPOINT},
     "path": "/checkpoints",
     "node_selector": {"gpufabric.dev/pool": "train"},
     "image": "localhost/gpufabric/gate:1",
-    "rclone_image": IMAGE,
+    "rclone_image": bucket.IMAGE,
     "namespace": NAMESPACE,
-    "credentials_secret": "keys",
+    "credentials_secret": bucket.SECRET,
     "cache_path": "/var/log/nvme",
     "cache_gib": 4,
     "drain_seconds": 20,
@@ -106,37 +102,17 @@ class Mounted:
         return dict(found["data"]) if found else {}
 
 
-def serve(api: Api) -> None:
-    """The S3 server's pod on the system node; the bucket is a folder of that node."""
-    script = f"mkdir -p /data/{BUCKET} && exec versitygw --quiet --port :7070 posix /data"
-    env = [
-        {"name": name.replace("AWS_", "ROOT_").replace("_ID", ""), "value": value}
-        for name, value in (("AWS_ACCESS_KEY", KEYS["AWS_ACCESS_KEY_ID"]), ("AWS_SECRET_KEY", KEYS["AWS_SECRET_ACCESS_KEY"]))
-    ]
-    data = {"name": "data", "mountPath": "/data"}
-    container = {"name": "main", "image": IMAGE, "command": ["/bin/sh", "-c", script], "env": env, "volumeMounts": [data]}
-    metadata = {"name": "s3", "labels": {"app": "s3"}}
-    api.create(path("services", namespace=NAMESPACE), {"metadata": metadata, "spec": service(open_=True)})
-    spec = {"nodeName": "system", "containers": [container], "terminationGracePeriodSeconds": 0}
-    spec["volumes"] = [{"name": "data", "hostPath": {"path": SERVER, "type": "DirectoryOrCreate"}}]
-    api.create(path("pods", namespace=NAMESPACE), {"metadata": metadata, "spec": spec})
-
-
-def service(*, open_: bool) -> dict[str, Any]:
-    """Closed, it finds no pod: connections are refused, as while a server is down."""
-    return {"selector": {"app": "s3" if open_ else "nobody"}, "ports": [{"port": 7070, "protocol": "TCP"}]}
+def served(*, open_: bool) -> dict[str, Any]:
+    """Of the server's Service. Closed, it finds no pod: connections are refused, as while a server is down."""
+    return {"spec": {"selector": {"app": bucket.SERVICE if open_ else "nobody"}}}
 
 
 @pytest.fixture(scope="module")
 def mounted(cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mounted]:
     folder = tmp_path_factory.mktemp("mounts")
-    programs = {f"/usr/bin/{name}": Path(path_folder(), name).read_bytes() for name in ("rclone", "versitygw")}
-    fusermount = shutil.which("fusermount3")
-    if fusermount is None or not Path("/dev/fuse").exists():
-        pytest.skip("mounts need /dev/fuse, and the image of the tests takes fusermount3 (Debian: fuse3) from this machine")
-    derive(folder / "image.tar", IMAGE, {**programs, "/usr/bin/fusermount3": Path(fusermount).read_bytes()})
-    cluster.cli("load", str(folder / "image.tar"))
-    (folder / "image.tar").unlink()
+    if reason := bucket.lacking():
+        pytest.skip(f"this machine mounts no buckets: {reason}")
+    bucket.install(cluster.name)
     program = folder / "program"
     program.mkdir()
     (program / "__main__.py").write_text(PROGRAM)
@@ -145,16 +121,13 @@ def mounted(cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> 
     engine.select(STACK)
     api = connect(str(cluster.kubeconfig), None)
     made = Mounted(engine, api, cluster, program)
-    api.create(path("namespaces"), {"metadata": {"name": NAMESPACE}})
-    api.create(path("secrets", namespace=NAMESPACE), {"metadata": {"name": "keys"}, "stringData": KEYS})
-    serve(api)
     made.up()
     try:
         yield made
     finally:
         for name in made.pods:
             api.delete(path("pods", name, namespace=NAMESPACE))
-        api.merge_patch(path("services", "s3", namespace=NAMESPACE), {"spec": service(open_=True)})
+        api.merge_patch(path("services", bucket.SERVICE, namespace=NAMESPACE), served(open_=True))
         for node in ("n0", "n1"):
             api.delete(path("configmaps", contract.report_name("ckpt", node), namespace=NAMESPACE))
         made.destroy()
@@ -170,6 +143,19 @@ def test_a_save_of_an_unprivileged_pod_is_in_the_bucket_and_on_the_other_node(mo
     mounted.pod("load", "ls -l /checkpoints/files; sha256sum /checkpoints/files/model.pt", "n1")
     assert wanted in mounted.ended("load")
     wait_until("n0's report", lambda: mounted.report("n0").get(contract.REPORT_FILES) == "0", 20)
+
+
+def test_a_job_saves_as_make_up_does(mounted: Mounted) -> None:
+    def profile(job: Mapping[str, Any]) -> Mapping[str, Any]:
+        merged = MOUNT.apply_to(job)
+        merged["template"]["spec"]["nodeName"] = "n1"
+        return merged
+
+    saved = save(mounted.api, profile, "localhost/gpufabric/gate:1", folder=MOUNT.path, key="job.pt", mib=8)
+    assert saved.size == 8 << 20
+    assert 0 < saved.close_s < saved.bucket_s
+    assert bucket.checksum(mounted.cluster.name, "job.pt") == saved.sha256
+    assert not mounted.api.list(path("jobs", namespace="default", group="batch"))
 
 
 def test_pods_cannot_write_where_no_bucket_is(mounted: Mounted) -> None:
@@ -205,7 +191,7 @@ def test_nobody_removes_the_mount_while_a_node_holds_what_is_nowhere_else(mounte
     """The server is away; a pod saves and is gone. `pulumi destroy` and kubectl are refused, with the count."""
     mounted.pod("list", "ls /checkpoints/files", "n1")
     mounted.ended("list")
-    mounted.api.merge_patch(path("services", "s3", namespace=NAMESPACE), {"spec": service(open_=False)})
+    mounted.api.merge_patch(path("services", bucket.SERVICE, namespace=NAMESPACE), served(open_=False))
     mounted.pod("last", "head -c 3000000 /dev/zero >/checkpoints/files/last.pt", "n1")
     mounted.ended("last")
     wait_until("n1's report", lambda: mounted.report("n1").get(contract.REPORT_BYTES) == "3000000", 20)
@@ -223,9 +209,9 @@ def test_nobody_removes_the_mount_while_a_node_holds_what_is_nowhere_else(mounte
     assert says in failed.stdout.replace("\n", " "), failed.stdout
     (mounted.program / "args.json").write_text(json.dumps(WISH))
     mounted.up()  # what a refused destroy leaves is whole: nothing is missing
-    mounted.api.merge_patch(path("services", "s3", namespace=NAMESPACE), {"spec": service(open_=True)})
+    mounted.api.merge_patch(path("services", bucket.SERVICE, namespace=NAMESPACE), served(open_=True))
     wait_until("the upload", lambda: mounted.report("n1").get(contract.REPORT_FILES) == "0", 90)
-    assert mounted.on("system", "stat", "--format=%s", f"{SERVER}/{BUCKET}/last.pt").strip() == "3000000"
+    assert mounted.on("system", "stat", "--format=%s", f"{bucket.FOLDER}/{bucket.BUCKET}/last.pt").strip() == "3000000"
     code, said = mounted.destroy()
     assert code == 0, said
     wait_until("the mounts to end", lambda: "fuse" not in mounted.on("n0", "cat", "/proc/self/mountinfo"), 60)

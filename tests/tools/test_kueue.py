@@ -9,6 +9,7 @@ import yaml
 from tools.errors import ToolError
 from tools.localcluster import kueue
 from tools.localcluster.addresses import Addresses
+from tools.localcluster.api import object_path
 from tools.localcluster.cluster import Cluster, Wish
 from tools.toolchain.programs import Program, read_programs, select
 
@@ -60,7 +61,7 @@ def cluster(tmp_path: Path) -> Cluster:
 
 
 def by_path(cluster: Cluster, program: Program) -> dict[str, Any]:
-    return {kueue._path(each): each for each in kueue.objects(cluster, program)}
+    return {object_path(each): each for each in kueue.objects(cluster, program)}
 
 
 def test_paths_and_order(cluster: Cluster, program: Program) -> None:

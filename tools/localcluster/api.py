@@ -60,6 +60,11 @@ class Api:
         """Nodes by name."""
         return {node["metadata"]["name"]: node for node in self.get("/api/v1/nodes")["items"]}
 
+    def deployment_ready(self, namespace: str, name: str) -> bool:
+        """Whether its only pod is ready, and of its last version."""
+        status = self.get(f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}").get("status", {})
+        return (status.get("readyReplicas"), status.get("updatedReplicas")) == (1, 1)
+
     def lease_renewals(self) -> dict[str, datetime]:
         """When each node's kubelet last said that it lives. A Ready condition alone may be of the time before a crash."""
         leases = self.get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")["items"]
@@ -73,6 +78,14 @@ class Api:
         with self._opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
             content: dict[str, Any] = json.load(answer)
             return content
+
+
+def object_path(content: dict[str, Any]) -> str:
+    """The API path of an object; its plural is regular for every kind here."""
+    version, metadata = content["apiVersion"], content["metadata"]
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    where = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
+    return f"{root}{where}/{content['kind'].lower()}s/{metadata['name']}"
 
 
 def is_ready(node: dict[str, Any]) -> bool:

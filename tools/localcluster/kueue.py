@@ -14,6 +14,7 @@ import yaml
 from tools.errors import ToolError
 from tools.folders import locked
 from tools.image.recipe import read_recipe
+from tools.localcluster.api import object_path
 from tools.localcluster.cluster import POOL_LABEL, Cluster, folder_of
 from tools.localcluster.lifecycle import LOCK_MESSAGE, existing, require_root
 from tools.localcluster.waits import wait_until
@@ -58,7 +59,7 @@ def install(name: str) -> None:
             cluster.api.apply(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name_of_kind}", text)
         wait_until("Kueue's kinds to be served", lambda: kinds.keys() <= _served(cluster), SERVED_SECONDS)  # else it gives up
         for each in objects(cluster, program):
-            cluster.api.apply(_path(each), json.dumps(each))
+            cluster.api.apply(object_path(each), json.dumps(each))
         wait_until("Kueue to be ready", lambda: _ready(cluster), READY_SECONDS)
     print(f"Kueue {program.version} runs on the system node of cluster {name}")
 
@@ -177,8 +178,7 @@ def _webhooks(cluster: Cluster, program: Program) -> list[dict[str, Any]]:
 
 def _ready(cluster: Cluster) -> bool:
     """The pod says so, and the API server reaches its webhooks: a flavor that could be made (a dry run) went through one."""
-    status = cluster.api.get(f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}").get("status", {})
-    if status.get("readyReplicas") != 1 or status.get("updatedReplicas") != 1:
+    if not cluster.api.deployment_ready(NAMESPACE, NAME):
         return False
     flavor = {"apiVersion": f"{GROUP}/{VERSION}", "kind": "ResourceFlavor", "metadata": {"generateName": "probe-"}}
     return bool(cluster.api.create(f"/apis/{GROUP}/{VERSION}/resourceflavors?dryRun=All", flavor))
@@ -186,14 +186,6 @@ def _ready(cluster: Cluster) -> bool:
 
 def _meta(name: str) -> dict[str, str]:
     return {"name": name, "namespace": NAMESPACE}
-
-
-def _path(content: dict[str, Any]) -> str:
-    """The API path of an object; its plural is regular for every kind here."""
-    version, metadata = content["apiVersion"], content["metadata"]
-    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    where = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
-    return f"{root}{where}/{content['kind'].lower()}s/{metadata['name']}"
 
 
 def _base64(file: Path) -> str:

@@ -1,4 +1,4 @@
-"""Images of the tests: the gate's image, which every node holds, and one small layer over it. Only that layer is carried."""
+"""Images of tests and mounts: the gate's image, which every node holds, and one small layer over it, which alone is carried."""
 
 import hashlib
 import io
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tools.errors import ToolError
 from tools.image.archive import ARCHITECTURES, IMAGE_EPOCH
 from tools.image.recipe import read_recipe
 
@@ -69,7 +70,8 @@ def _tar(entries: Mapping[str, bytes], mode: int) -> bytes:
 
 def _read(tar: tarfile.TarFile, name: str) -> bytes:
     file = tar.extractfile(name)
-    assert file is not None, name
+    if file is None:
+        raise ToolError(f"the archive of the gate's image lacks {name}; remove it, and it is built anew")
     return file.read()
 
 
