@@ -62,12 +62,15 @@ lint: setup
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
 
-# The report page is opened in a real browser; where none can be installed, that one test says so and is skipped.
+# The report page is opened in a real browser, arrays of disks are made in a kernel that is a process; where there is none, those
+# tests say so and are skipped.
 test: lint toolchain
 	@$(PY) -m tools.toolchain ensure browser || true
+	@$(PY) -m tools.toolchain ensure usermode || true
 	@$(PY) -m tools.rungs
 
 soak: toolchain
+	@$(PY) -m tools.toolchain ensure usermode || true
 	@$(PY) -m tools.rungs --soak
 
 bench: toolchain

@@ -24,6 +24,7 @@ MAY_IMPORT = {
         "validation.health_wish",
         "validation.inside_wish",
         "mounts.contract",
+        "local_nvme.contract",
     },
     "preflight": {"hardware", "spec", "plan", "validation.api", "validation.contract", "validation.permissions"},
     "kubernetes": {
@@ -37,6 +38,7 @@ MAY_IMPORT = {
     "gcp": {"spec", "plan", "kubernetes", "validation.contract"},
     "validation": set(),
     "mounts": {"validation.api", "validation.files", "validation.prometheus"},
+    "local_nvme": {"validation.api"},
     "report": {"validation.contract"},
     "policy": {"", "hardware", "mounts.contract", "plan", "validation.contract"},
     "review": {"policy", "report"},
@@ -63,6 +65,7 @@ THIRD_PARTY = {
     "gcp": {"pulumi", "pulumi_gcp", "pulumi_kubernetes"},
     "validation": {"mpi4py"},
     "mounts": set(),
+    "local_nvme": set(),
     "report": set(),
     "policy": {"pulumi", "grpc", "google"},
     "review": set(),

@@ -34,7 +34,7 @@ LADDER: dict[str, list[str]] = {
     "engine": ["tests/engine"],
     "policy": ["tests/policy/test_engine.py"],
     "provider": ["tests/provider"],
-    "local": ["tests/local", "tests/mounts"],
+    "local": ["tests/local", "tests/mounts", "tests/local_nvme"],
 }
 
 # Without engine or cluster: file by file on every core. What starts processes of its own fills the cores without this.
@@ -43,7 +43,7 @@ SPREAD = ("pure", "component", "judged")
 # The files of tests/local, in two processes beside each other, on clusters of their own: an `up` mostly waits (for pods,
 # for pulls, for graces). In each lane those with a cluster for themselves come first, before the one that stays to the end:
 # an idle cluster takes a third of a core.
-# tests/mounts is a third one: it needs no cluster, and mostly waits for uploads.
+# tests/mounts is a third one, with tests/local_nvme: they need no cluster, and mostly wait for uploads.
 LANES: dict[str, list[str]] = {
     "test": ["aws", "queue", "mounts", "node_check", "cluster", "gate", "hold", "wheel"],
     "test2": ["gcp", "controller", "reserve", "torch", "localise", "faults"],
@@ -91,7 +91,7 @@ def _pytest(arguments: list[str], report: Path | None) -> list[str]:
 def _run_lanes(soak: bool) -> int:
     """All lanes at once, each with clusters of its name; the output of the others follows the first one's."""
     lanes = {name: [f"tests/local/test_{each}.py" for each in files] for name, files in LANES.items()}
-    lanes["mounts"] = ["tests/mounts"]
+    lanes["mounts"] = ["tests/mounts", "tests/local_nvme"]
     with tempfile.TemporaryFile() as later:
         running: list[subprocess.Popen[bytes]] = []
         for name, arguments in lanes.items():

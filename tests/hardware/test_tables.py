@@ -22,6 +22,7 @@ from gpufabric.hardware.filestore import FilestoreBand, filestore_bands
 from gpufabric.hardware.gke import GkeVersion, gke_fabrics, gke_limits, gke_minimums, gke_versions
 from gpufabric.hardware.health import HealthCheck, health_checks, xids
 from gpufabric.hardware.images import NcclTestsImage, nccl_tests_images
+from gpufabric.hardware.local_nvme import NvmeModels, nvme_models
 from gpufabric.hardware.lustre import LustreMetadata, LustreThroughput, lustre_metadata, lustre_throughputs
 from gpufabric.hardware.machines import AwsMachine, GcpMachine, aws_machines, gcp_machines
 from gpufabric.hardware.managed_lustre import ManagedLustreTier, managed_lustre_tiers
@@ -58,6 +59,7 @@ TABLES: dict[str, type[Row]] = {
     "filestore.toml": FilestoreBand,
     "fsx_metadata.toml": LustreMetadata,
     "node_disks.toml": NodeDisks,
+    "nvme_models.toml": NvmeModels,
     "prices_storage.toml": StoragePrice,
     "storage.toml": StorageBackend,
     "managed_lustre.toml": ManagedLustreTier,
@@ -132,7 +134,7 @@ def test_rows_hold_values_of_the_annotated_types() -> None:
     of_gke = [*gke_versions().values(), *gke_fabrics().values(), gke_limits(), *gke_minimums("gpudirect-tcpxo")]
     of_clouds = (*of_clouds, *gcp_machines().values(), *of_gke)
     of_clouds = (*of_clouds, *managed_lustre_tiers().values(), *filestore_bands("zonal"))
-    of_clouds = (*of_clouds, *storage_backends().values(), *node_disks().values(), *storage_prices())
+    of_clouds = (*of_clouds, *storage_backends().values(), *node_disks().values(), *nvme_models().values(), *storage_prices())
     of_health = (*of_health, *memtest_levels().values())
     of_all = (*accelerators().values(), *fabrics().values(), *nccl_tests_images().values(), *baselines())
     for row in (*of_all, *of_health, *of_clouds):

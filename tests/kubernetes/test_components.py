@@ -121,6 +121,7 @@ def test_the_callers_options_stay_with_the_component(kind: str) -> None:
     }
 
 
+STACK_KEYS = "known keys: node_groups, validation, scheduler, stores, filesystems, storage, local_nvme"
 BAD: dict[str, tuple[type[ComponentResource], Any, list[str]]] = {
     "a gate, wrong in shape": (
         NcclValidation,
@@ -176,8 +177,8 @@ BAD: dict[str, tuple[type[ComponentResource], Any, list[str]]] = {
         KubernetesTrainingStack,
         {**STACK, "cluster": {"existing": {"context": "c"}}, "cloud": "aws"},
         [
-            "gate.cluster: unknown key; known keys: node_groups, validation, scheduler, stores, filesystems, storage",
-            "gate.cloud: unknown key; known keys: node_groups, validation, scheduler, stores, filesystems, storage",
+            f"gate.cluster: unknown key; {STACK_KEYS}",
+            f"gate.cloud: unknown key; {STACK_KEYS}",
         ],
     ),
     "a stack, wrong in meaning": (
@@ -193,12 +194,7 @@ BAD: dict[str, tuple[type[ComponentResource], Any, list[str]]] = {
     "a stack with no args": (
         KubernetesTrainingStack,
         None,
-        [
-            (
-                "gate: expected a mapping, found nothing; known keys: node_groups, validation, scheduler, stores, filesystems, "
-                "storage"
-            )
-        ],
+        [f"gate: expected a mapping, found nothing; {STACK_KEYS}"],
     ),
 }
 

@@ -51,7 +51,7 @@ def test_every_child_uses_the_clusters_provider(sample: Path, monkeypatch: pytes
     }
 
 
-KEYS = "node_groups, validation, scheduler, stores, filesystems, storage, cloud, orchestrator, cluster"
+KEYS = "node_groups, validation, scheduler, stores, filesystems, storage, local_nvme, cloud, orchestrator, cluster"
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ from gpufabric.kubernetes.args import (
     ApiAccessArgs,
     FabricGateArgs,
     FabricProfileArgs,
+    GroupNvmeArgs,
     JobQueueArgs,
     KubernetesTrainingStackArgs,
     LocalDiskArgs,
@@ -63,6 +64,7 @@ from gpufabric.kubernetes.bucket_mount import BucketMountArgs
 from gpufabric.kubernetes.cached_mount import CachedMountArgs
 from gpufabric.kubernetes.fabric_daemons import FabricDaemonsArgs
 from gpufabric.kubernetes.fabric_networks import FabricNetworksArgs
+from gpufabric.kubernetes.local_nvme import LocalNvmeArgs
 from gpufabric.kubernetes.mounted import MountArgs
 from gpufabric.kubernetes.storage_args import (
     BucketAccessArgs,
@@ -83,6 +85,7 @@ from gpufabric.spec.gcp import network as gcp_network
 from gpufabric.spec.gcp import node_pool
 from gpufabric.spec.gcp import storage as gcp_storage
 from gpufabric.spec.gcp import training as gcp_training
+from gpufabric.spec.local_nvme import GroupNvmeSpec, LocalNvmeSpec
 from gpufabric.spec.mounts import BucketAccess, BucketMountSpec, BucketSpec, CachedMountSpec, MountSpec
 from gpufabric.spec.networks import FabricNetworksSpec
 from gpufabric.spec.own_storage import OwnFilesystemSpec, OwnStoreSpec
@@ -106,6 +109,8 @@ MODELS: dict[Any, type[BaseModel]] = {
     FabricNetworksArgs: FabricNetworksSpec,
     NodeNetworkArgs: gcp_network.NodeNetwork,
     PreflightArgs: spec.PreflightSpec,
+    GroupNvmeArgs: GroupNvmeSpec,
+    LocalNvmeArgs: LocalNvmeSpec,
     BucketArgs: BucketSpec,
     MountArgs: MountSpec,
     CachedMountArgs: CachedMountSpec,

@@ -7,6 +7,7 @@ import pytest
 
 from gpufabric.hardware.daemons import daemons
 from gpufabric.hardware.fabric_pods import fabric_pods
+from gpufabric.hardware.local_nvme import nvme_models
 from gpufabric.hardware.lustre import lustre_throughputs
 from gpufabric.hardware.machines import gcp_machines
 from gpufabric.hosted import installed_components
@@ -35,6 +36,12 @@ def test_the_grid_of_lustre_is_the_tables() -> None:
     assert {int(each[0]): tuple(map(int, each[1:])) for each in found} == {
         key: (row.first_size_gib, row.step_size_gib, row.efa_step_size_gib) for key, row in rows.items()
     }
+
+
+def test_the_models_of_local_disks_are_the_tables() -> None:
+    page = (DOCS / "components" / "LocalNvme.md").read_text("utf-8")
+    for name, row in nvme_models().items():
+        assert f"| `{name}` | {', '.join(f'`{each}`' for each in row.models)} |" in page
 
 
 def test_the_device_plugins_are_the_tables() -> None:

@@ -14,7 +14,7 @@ VALIDATION_KEYS = (
 )
 GROUP_KEYS = "name, node_selector, accelerators, nodes, network_tier, fabric, machine_type, profile, scheduler, memtest"
 GROUP_KEYS += ", preflight, fabric_attachment, tolerates, local_disk"
-TOP_KEYS = "node_groups, validation, scheduler, stores, filesystems, storage, cloud, orchestrator, cluster"
+TOP_KEYS = "node_groups, validation, scheduler, stores, filesystems, storage, local_nvme, cloud, orchestrator, cluster"
 FABRICS = "ethernet, ethernet-runpod, infiniband, infiniband-together"
 MOST_NODES = max(row.most_nodes for row in baselines() if "infiniband" in row.fabrics and "H100" in row.accelerators)
 DIGITS = "write digits without quotes, such as"

@@ -96,7 +96,7 @@ ONLY = "unknown key; the only key of this project is gpufabric:stack"
 MISSING = "config.gpufabric:stack: missing; what you ask for stands there; stacks/Pulumi.local.yaml is an example"
 QUOTES = "FILE: malformed YAML: a date or number that cannot be; put values that are meant as text in quotes"
 SECURE = "encrypted by pulumi config set --secret; nothing here is secret; write the plain value"
-KEYS = "known keys: node_groups, validation, scheduler, stores, filesystems, storage, cloud, orchestrator, cluster"
+KEYS = "known keys: node_groups, validation, scheduler, stores, filesystems, storage, local_nvme, cloud, orchestrator, cluster"
 
 
 def top(found: str) -> list[str]:

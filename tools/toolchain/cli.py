@@ -3,7 +3,7 @@
 import argparse
 
 from tools.toolchain.build import ensure_built, missing
-from tools.toolchain.debian import BROWSER, CLUSTER, IMAGE, ensure_packages
+from tools.toolchain.debian import BROWSER, CLUSTER, IMAGE, ensure_packages, ensure_usermode
 from tools.toolchain.path import Choice, choose, make_path_folder
 from tools.toolchain.programs import OPTIONAL, Program, read_programs, select
 
@@ -23,7 +23,7 @@ def main() -> int:
         "what",
         nargs="?",
         default="all",
-        help="engine, cluster, addon, all, extra, provider-aws, provider-google, browser, or one program's name",
+        help="engine, cluster, addon, all, extra, provider-aws, provider-google, browser, usermode, or one program's name",
     )
     commands.add_parser("path", help="print the folder to put first on PATH")
     commands.add_parser("list", help="what is there, what would be built, and how long that takes")
@@ -40,6 +40,9 @@ def ensure(what: str) -> int:
     """Build (and for the cluster install) what is missing of a group."""
     if what == "browser":
         ensure_packages(BROWSER)
+        return 0
+    if what == "usermode":
+        ensure_usermode()
         return 0
     choice = choose(select(read_programs(), what))
     built = ensure_built(list(choice.programs))

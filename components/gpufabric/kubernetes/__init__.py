@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gpufabric.kubernetes.fabric_gate import FabricGate
     from gpufabric.kubernetes.fabric_networks import FabricNetworks
     from gpufabric.kubernetes.job_queue import JobQueue
+    from gpufabric.kubernetes.local_nvme import LocalNvme
     from gpufabric.kubernetes.node_health_check import NodeHealthCheck
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "JobQueue",
     "KubernetesNodeGroup",
     "KubernetesTrainingStack",
+    "LocalNvme",
     "NcclValidation",
     "NodeHealthCheck",
 ]
@@ -39,6 +41,7 @@ __getattr__ = later(
         "FabricGate": "fabric_gate",
         "FabricNetworks": "fabric_networks",
         "JobQueue": "job_queue",
+        "LocalNvme": "local_nvme",
         "NodeHealthCheck": "node_health_check",
     },
 )

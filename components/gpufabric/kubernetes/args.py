@@ -195,6 +195,21 @@ class JobQueueArgs(TypedDict):
     """The group whose validated nodes the queue gives out; here its ``scheduler`` is required."""
 
 
+class GroupNvmeArgs(TypedDict):
+    """The local NVMe of one node group: its disks become one file system, mounted where ``local_disk`` of the group says."""
+
+    disk_image: str
+    """Image with mdadm, xfsprogs and util-linux, pinned."""
+    disks: NotRequired[int]
+    """How many disks each node has, 1 to 64: else nothing is formatted. Default: the machine's, or not known."""
+    devices: NotRequired[list[str]]
+    """Disks by their path, shell patterns, where no cloud's model fits. Default: none, those whose model the table knows."""
+    wipe: NotRequired[list[str]]
+    """Disks below ``/dev/disk/by-id``, shell patterns, that may be cleared of what others left there. Default: none."""
+    local_volume: NotRequired[bool]
+    """Also a StorageClass for local volumes that you make. Default: false."""
+
+
 class KubernetesTrainingStackArgs(TypedDict):
     """Arguments of :class:`gpufabric.kubernetes.KubernetesTrainingStack`."""
 
@@ -210,6 +225,8 @@ class KubernetesTrainingStackArgs(TypedDict):
     """Shared file systems that exist, by the name of their claim in the namespace of the jobs. Default: none."""
     storage: NotRequired[StorageArgs]
     """Which of them each role uses: data sets, models, checkpoints, scratch. Default: no roles."""
+    local_nvme: NotRequired[dict[str, GroupNvmeArgs]]
+    """Groups whose nodes' local NVMe becomes one file system, by the group's name: its disks are formatted. Default: none."""
 
 
 class ApiAccessArgs(TypedDict):

@@ -21,6 +21,8 @@ class CachedMountArgs(MountArgs):
     """What it is used for: ``checkpoint`` (written and read whole) or ``dataset`` (read in pieces). Default: ``checkpoint``."""
     cache_path: str
     """Folder of the node's local NVMe that holds the cache; each mount has one of its own below it."""
+    cache_must_exist: NotRequired[bool]
+    """The folder is never made: the mount waits for it, as for ``cache`` of ``LocalNvme``. Default: false."""
     cache_gib: int
     """Size that the cache keeps to, 1 to 100,000 GiB. Files that are not uploaded yet are never given up for it."""
     checkpoint_gib: NotRequired[float]

@@ -15,6 +15,7 @@ from gpufabric.spec import GroupsSpec, SpecError, TrainingSpec
 if TYPE_CHECKING:
     from gpufabric.kubernetes.fabric_gate import FabricGate
     from gpufabric.kubernetes.job_queue import JobQueue
+    from gpufabric.kubernetes.local_nvme import LocalNvme
 
 
 class KubernetesTrainingStack(ComponentResource):
@@ -43,6 +44,14 @@ class KubernetesTrainingStack(ComponentResource):
         self.gates: dict[str, NcclValidation] = {}
         self.kept: dict[str, FabricGate] = {}
         self.queues: dict[str, JobQueue] = {}
+        self.local_nvme: dict[str, LocalNvme] = {}
+        for group_name, disks in plan.local_nvme.items():
+            from gpufabric.kubernetes import local_nvme  # its SDK modules only for those who want it
+
+            of_disks: Any = disks.model_dump(exclude_none=True)
+            self.local_nvme[group_name] = local_nvme.LocalNvme(
+                f"{name}-{group_name}-nvme", of_disks, ResourceOptions(parent=self)
+            )
         for group in args["node_groups"]:
             of_gate: NcclValidationArgs = {
                 "node_group": group,

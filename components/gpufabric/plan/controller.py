@@ -3,12 +3,13 @@
 Derived from the gate's plan, so that it stands where the coordinator stands, in the same image, with the same files.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gpufabric.plan.model import GatePlan
 from gpufabric.plan.names import GateNames
+from gpufabric.plan.node_policy import cel, node_policy
 from gpufabric.validation import contract, controller_contract
 
 _PORT = "metrics"
@@ -100,61 +101,18 @@ def _of_the_pod(name: str, field: str) -> dict[str, Any]:
 
 
 def _node_policy(names: GateNames, node_selector: Mapping[str, str]) -> dict[str, Any]:
-    """RBAC knows no fields: who may patch a node may uncordon it. This lets the gate's accounts write their own words only.
+    """The gate's accounts write their own words only.
 
     The labels that select the group are kept too, also where they lie below our prefix: the gate does not move nodes.
     """
     accounts = [f"system:serviceaccount:{names.namespace}:{account}" for account in (names.account, names.controller)]
-    prefix, taint = controller_contract.LABEL_PREFIX, contract.TAINT_HOLD
-    own_label = f"k.startsWith('{prefix}') && !(k in {_cel(sorted(node_selector))})"
-    foreign = f".filter(t, t.key != '{taint}')"
-    return {
-        "failurePolicy": "Fail",
-        "matchConstraints": {
-            "resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["nodes"]}]
-        },
-        "matchConditions": [{"name": "the-gates-accounts", "expression": f"request.userInfo.username in {_cel(accounts)}"}],
-        "variables": [
-            *_pair("Labels", "metadata.labels", "{}"),
-            *_pair("Annotations", "metadata.annotations", "{}"),
-            *_pair("Taints", "spec.taints", "[]"),
-            *_pair("Unschedulable", "spec.unschedulable", "false"),
-            *_pair("Finalizers", "metadata.finalizers", "[]"),
-            *_pair("Owners", "metadata.ownerReferences", "[]"),
-        ],
-        "validations": [
-            _rule(
-                _same_but("Labels", own_label), f"may change only labels {prefix}* of a node, and none that selects the group"
-            ),
-            _rule(_same_but("Annotations", f"k.startsWith('{prefix}')"), f"may change only annotations {prefix}* of a node"),
-            _rule(
-                f"variables.newTaints{foreign} == variables.oldTaints{foreign}", f"may change only the taint {taint} of a node"
-            ),
-            _rule("variables.newUnschedulable == variables.oldUnschedulable", "may not cordon or uncordon a node"),
-            _rule("variables.newFinalizers == variables.oldFinalizers", "may not change finalizers of a node"),
-            _rule("variables.newOwners == variables.oldOwners", "may not change owners of a node"),
-        ],
-    }
-
-
-def _pair(name: str, field: str, absent: str) -> list[dict[str, str]]:
-    """``oldX`` and ``newX``; ``absent`` where the field is not there."""
-    return [
-        {"name": f"{side}{name}", "expression": f"has({root}.{field}) ? {root}.{field} : {absent}"}
-        for side, root in (("old", "oldObject"), ("new", "object"))
-    ]
-
-
-def _same_but(name: str, own: str) -> str:
-    """Every key is one of ours, or is there with the same value before and after."""
-    old, new = f"variables.old{name}", f"variables.new{name}"
-    return f"{new}.all(k, ({own}) || (k in {old} && {old}[k] == {new}[k])) && {old}.all(k, ({own}) || k in {new})"
-
-
-def _rule(expression: str, says: str) -> dict[str, str]:
-    return {"expression": expression, "message": f"gpufabric's gate {says}", "reason": "Forbidden"}
-
-
-def _cel(texts: Sequence[str]) -> str:
-    """A CEL list of texts; names and labels hold neither quotes nor backslashes."""
-    return "[" + ", ".join(f"'{text}'" for text in texts) + "]"
+    prefix = controller_contract.LABEL_PREFIX
+    own_label = f"k.startsWith('{prefix}') && !(k in {cel(sorted(node_selector))})"
+    return node_policy(
+        accounts,
+        condition="the-gates-accounts",
+        labels=(own_label, f"may change only labels {prefix}* of a node, and none that selects the group"),
+        annotations=(f"k.startsWith('{prefix}')", f"may change only annotations {prefix}* of a node"),
+        taint=contract.TAINT_HOLD,
+        who="gpufabric's gate",
+    )

@@ -1,7 +1,7 @@
 """The plan: everything that will be built for one stack, as values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gpufabric.plan.deadlines import Deadlines
@@ -10,6 +10,7 @@ from gpufabric.plan.names import GateNames
 from gpufabric.plan.profile import PodClaim, PodProfile
 from gpufabric.plan.queue import QueuePlan
 from gpufabric.spec import ExistingCluster
+from gpufabric.spec.local_nvme import LocalNvmeSpec
 from gpufabric.validation.gate_json import Gate
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class GroupsPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackPlan(GroupsPlan):
-    """One stack on a cluster of one's own."""
+    """One stack on a cluster of one's own. ``local_nvme``: what becomes of the nodes' local disks, by group."""
 
     cluster: ExistingCluster
+    local_nvme: Mapping[str, LocalNvmeSpec] = field(default_factory=dict)

@@ -20,6 +20,11 @@ GPU_TAINT: Mapping[str, str] = {"key": "nvidia.com/gpu", "operator": "Exists", "
 """The taint that clouds and GPU operators put on GPU nodes; tolerating it where it is absent changes nothing."""
 
 
+def tolerate(key: str) -> dict[str, str]:
+    """The toleration of a group's own taint."""
+    return {"key": key, "operator": "Exists", "effect": "NoSchedule"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodClaim:
     """Devices by dynamic resource allocation. ``template``: name of the ResourceClaimTemplate in the namespace of the pods."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from gpufabric.plan.also import plan_also, unused_floor_problems
 from gpufabric.plan.benchmark import Benchmark, decide_benchmark, decide_floor
+from gpufabric.plan.collect import kept
 from gpufabric.plan.fabric import GroupAccelerators, GroupFabric, group_accelerators, group_fabric, profile_problems
 from gpufabric.plan.fabric_pod import pod_annotations, pod_parts
 from gpufabric.plan.gate import GateParts, plan_gate
@@ -12,11 +13,12 @@ from gpufabric.plan.health import health_problems, plan_health
 from gpufabric.plan.images import image_problems
 from gpufabric.plan.inside import kept_problems, plan_inside, single_node_problems
 from gpufabric.plan.job_preflight import preflight_container, preflight_problems
+from gpufabric.plan.local_nvme import of_groups
 from gpufabric.plan.memtest import memtest_container, memtest_problems
 from gpufabric.plan.model import GroupPlan, StackPlan
 from gpufabric.plan.names import gate_names
 from gpufabric.plan.placement import MOST_ALTERNATIVES, alternatives
-from gpufabric.plan.profile import GPU_TAINT, VALIDATED, PodAdmission, PodFabric, PodProfile
+from gpufabric.plan.profile import GPU_TAINT, VALIDATED, PodAdmission, PodFabric, PodProfile, tolerate
 from gpufabric.plan.queue import QueuePlan, plan_queue, pod_queue, queue_problems, shared_name_problems
 from gpufabric.spec import GateSpec, NodeGroupSpec, Problem, QueueSpec, SpecError, TrainingSpec, ValidationSpec
 
@@ -51,13 +53,14 @@ def resolve(spec: TrainingSpec, stack: str) -> StackPlan:
         from gpufabric.plan.storage.own_cluster import plan_own_storage  # only for stacks that have roles
 
         roles = plan_own_storage(spec, plans, stack, problems)
+    local_nvme = kept(problems, lambda: of_groups(spec)) or {}
     if problems := problems or unused_floor_problems(spec.validation, plans):
         raise SpecError(problems)
     if roles:
         from gpufabric.plan.storage.stack import with_storage
 
         plans = [*with_storage(plans, roles)]
-    return StackPlan(stack=stack, cluster=spec.cluster.existing, groups=tuple(plans), storage=roles)
+    return StackPlan(stack=stack, cluster=spec.cluster.existing, groups=tuple(plans), storage=roles, local_nvme=local_nvme)
 
 
 def resolve_gate(spec: GateSpec, stack: str) -> GroupPlan:
@@ -179,7 +182,7 @@ def pod_profile(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: G
         environment=dict(sorted(fabric.environment.items())),  # a list in the pod: its order must not depend on the wish's
         capabilities=("IPC_LOCK",) if fabric.rdma else of_row,  # RDMA pins memory: an unlimited memlock
         shared_memory=accelerators.count > 0,
-        tolerations=(*((GPU_TAINT,) if accelerators.count else ()), *map(_toleration, group.tolerates or ())),
+        tolerations=(*((GPU_TAINT,) if accelerators.count else ()), *map(tolerate, group.tolerates or ())),
         annotations=pod_annotations(fabric, accelerators.count),
         parts=parts,
     )
@@ -192,10 +195,6 @@ def pod_profile(group: NodeGroupSpec, accelerators: GroupAccelerators, fabric: G
         checks=tuple(each for each in looks if each),
     )
     return PodProfile(pod_fabric, admission)
-
-
-def _toleration(key: str) -> dict[str, str]:
-    return {"key": key, "operator": "Exists", "effect": "NoSchedule"}
 
 
 def _between_groups(groups: Sequence[NodeGroupSpec]) -> list[Problem]:

@@ -41,6 +41,12 @@ _NEEDED_TO_KEEP: Sequence[tuple[str, str, str]] = (
 )
 """For the controller, where the gate is kept running; the last one is granted to it, so one must have it himself."""
 _NEEDED_TO_QUEUE: Sequence[tuple[str, str, str]] = tuple((API_GROUP, plural, "create") for plural in QUEUE_RESOURCES.values())
+_NEEDED_FOR_NVME: Sequence[tuple[str, str, str]] = (
+    ("apps", "daemonsets", "create"),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies", "create"),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", "create"),
+)
+_NEEDED_FOR_VOLUMES = ("storage.k8s.io", "storageclasses", "create")
 _CLUSTER = "cluster.existing"
 _IMAGES_LISTED = 50  # a node lists no more of its images (kubelet configuration, nodeStatusMaxImages): then nobody knows
 _QUANTITY = re.compile(r"([0-9.]+)([a-zA-Z]*)")
@@ -58,7 +64,7 @@ def preflight_kubernetes(plan: StackPlan) -> None:
         raise SpecError([_unreachable(error)]) from None
     problems = [*_old(version)]
     try:
-        problems += _permissions(api, plan.groups)
+        problems += _permissions(api, plan)
         problems += kueue_problems(api, plan)
         nodes = api.list(path("nodes"))
         daemonsets = api.list(path("daemonsets", group="apps")) if any(map(_taints, plan.groups)) else []
@@ -109,14 +115,16 @@ def _old(version: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem(_CLUSTER, reason, "upgrade the cluster", "Kubernetes, Job successPolicy, 2024-08")
 
 
-def _permissions(api: Api, groups: Sequence[GroupPlan]) -> Iterator[Problem]:
+def _permissions(api: Api, plan: StackPlan) -> Iterator[Problem]:
     at = path("selfsubjectaccessreviews", group="authorization.k8s.io")
-    missing = []
+    groups, missing = plan.groups, []
     needed = [*_NEEDED, *(_NEEDED_TO_KEEP if any(group.keep for group in groups) else ())]
     needed += _NEEDED_TO_QUEUE if any(group.queue for group in groups) else []
     needed += [_NEEDED_TO_TAINT] if any(map(_taints, groups)) else []
     needed += [_NEEDED_TO_DRAIN] if any(may_drain(group.gate.gate.run) for group in groups) else []
-    for group, resource, verb in needed:
+    needed += _NEEDED_FOR_NVME if plan.local_nvme else []
+    needed += [_NEEDED_FOR_VOLUMES] if any(each.local_volume for each in plan.local_nvme.values()) else []
+    for group, resource, verb in dict.fromkeys(needed):
         kind, _, part = resource.partition("/")
         attributes = {"group": group, "resource": kind, "subresource": part, "verb": verb}
         review = {

@@ -95,6 +95,8 @@ class CachedMountSpec(MountSpec):
     """What it is used for: ``checkpoint`` (written and read whole) or ``dataset`` (read in pieces, read-only)."""
     cache_path: NodePath
     """Folder of the node's local NVMe that holds the cache; each mount has one of its own below it."""
+    cache_must_exist: bool = False
+    """The folder is never made: the mount waits for it, as for ``cache`` of ``LocalNvme``. Default: false."""
     cache_gib: Annotated[WholeNumber, Field(ge=1, le=100_000)]
     """Size that the cache keeps to, 1 to 100,000 GiB. Files that are not uploaded yet are never given up for it."""
     checkpoint_gib: Annotated[float, Field(gt=0, le=100_000)] | None = None

@@ -79,6 +79,7 @@ Interface = Annotated[str, matching(_INTERFACE, "a network interface", "eth0")]
 GroupName = Annotated[str, name_part(NAME_LETTERS)]
 Accelerators = Annotated[str, AfterValidator(_accelerators)]
 Selector = Annotated[dict[str, str], AfterValidator(_selector)]
+TaintKeys = Annotated[list[str], AfterValidator(_taint_keys)]
 DeviceCount = Annotated[WholeNumber, Field(ge=1, le=4096)]
 
 
@@ -151,7 +152,7 @@ class NodeGroupSpec(Wish):
     fabric_attachment: Literal["networks", "dranet"] | None = None
     """How a pod gets the devices of a GKE machine's fabric: ``networks``, one per rail, or ``dranet``, a resource claim.
     Default: networks."""
-    tolerates: Annotated[list[str], AfterValidator(_taint_keys)] | None = None
+    tolerates: TaintKeys | None = None
     """Keys of taints (NoSchedule) that jobs and ranks tolerate beside that of GPUs. Default: none."""
     local_disk: LocalDiskSpec | None = None
     """A folder of the nodes' own disks, for caches and scratch of ``storage``. Default: none that pods may use."""

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field
 from gpufabric.spec.base import Wish
 from gpufabric.spec.cloud.roles import StorageSpec
 from gpufabric.spec.cloud.storage import Name, StoreKey
+from gpufabric.spec.local_nvme import GroupNvmeSpec
 from gpufabric.spec.node_group import NodeGroupSpec, unique_names
 from gpufabric.spec.own_storage import OwnFilesystemSpec, OwnStoreSpec
 from gpufabric.spec.scheduler import SchedulerSpec
@@ -52,6 +53,8 @@ class GroupsSpec(Wish):
     """Shared file systems that exist, by the name of their claim in the namespace of the jobs. Default: none."""
     storage: StorageSpec | None = None
     """Which of them each role uses: data sets, models, checkpoints, scratch. Default: no roles."""
+    local_nvme: dict[str, GroupNvmeSpec] = Field(default_factory=dict)
+    """Groups whose nodes' local NVMe becomes one file system, by the group's name: its disks are formatted. Default: none."""
 
 
 class TrainingSpec(GroupsSpec):

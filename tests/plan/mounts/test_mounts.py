@@ -165,6 +165,22 @@ def test_each_mount_has_a_cache_of_its_own() -> None:
     assert host_path(cached(name="other")) == "/mnt/nvme/cache/other"
 
 
+def test_a_cache_on_disks_that_are_mounted_later_waits_for_them() -> None:
+    """Its folder is made by the kubelet below one that only the mounted file system has; the root disk never gets it."""
+    plan = cached(cache_path="/mnt/gpufabric/nvme/cache", cache_must_exist=True)
+    (volume,) = [each for each in plan.daemon_set_spec["template"]["spec"]["volumes"] if each["name"] == "cache"]
+    assert volume["hostPath"] == {"path": "/mnt/gpufabric/nvme/cache", "type": "Directory"}
+    for container in containers(plan).values():
+        (at,) = [each for each in container["volumeMounts"] if each["name"] == "cache"]
+        assert (at["mountPath"], at["subPath"]) == (contract.CACHE_DIR, "ckpt")
+
+
+def test_a_cache_below_local_nvme_is_told_to_wait() -> None:
+    with pytest.raises(SpecError, match=r"cache_must_exist: a folder of LocalNvme: .*; write cache_path: /mnt/gpufabric/nvme/"):
+        cached(cache_path="/mnt/gpufabric/nvme/cache")
+    cached(cache_path="/mnt/gpufabric/nvme2")  # another folder
+
+
 def test_the_graces_contain_the_barrier() -> None:
     plan = cached(drain_seconds=900)
     pod = plan.daemon_set_spec["template"]["spec"]

@@ -71,6 +71,17 @@ def test_groups_have_disks_of_their_own() -> None:
     assert [each.folder for each in roles["scratch"].groups] == ["/mnt/nvme/scratch", "/data/ssd/scratch"]
 
 
+def test_what_the_stack_mounts_itself_is_waited_for() -> None:
+    """And where LocalNvme of another stack mounts: a cache never fills the system's disk."""
+    own = {**OWN, "local_nvme": {"train": {"disk_image": "ghcr.io/acme/disks:1"}}}
+    elsewhere = changed(OWN, group__local_disk={**DISK, "path": "/mnt/gpufabric/nvme"})
+    for raw, path in ((own, "/mnt/nvme"), (elsewhere, "/mnt/gpufabric/nvme")):
+        (found,) = roles_of(raw, checkpoint={})["checkpoint"].groups
+        assert (found.mount_args["cache_path"], found.mount_args["cache_must_exist"]) == (f"{path}/cache", True)
+    (found,) = roles_of(OWN, checkpoint={})["checkpoint"].groups
+    assert "cache_must_exist" not in found.mount_args
+
+
 def test_jobs_get_the_files_and_the_gate_none() -> None:
     group = plan_of({**BOTH, "storage": ALL_AUTO}).groups[0]
     pod = group.profile.apply_to({"containers": [{"name": "train"}]})

@@ -1,5 +1,6 @@
 """What makes a mount impossible, or would lose what it was given."""
 
+from gpufabric.local_nvme import contract as local_nvme
 from gpufabric.plan.images import unpinned
 from gpufabric.spec import Problem
 from gpufabric.spec.mounts import BucketAccess, BucketMountSpec, BucketSpec, CachedMountSpec, MountSpec
@@ -8,6 +9,7 @@ CHECKPOINTS_HELD = 2
 """One that is uploaded while the next is written; with one, a save waits for the bucket or finds the disk full."""
 RENAME_RULE = "torch.distributed.checkpoint renames .metadata.tmp; s3-connector-for-pytorch 295, safetensors 792"
 """Why a bucket without a cache is no place for checkpoints."""
+_CACHES = f"{local_nvme.NODE_PATH}/{local_nvme.CACHE}"
 _GIB_IN_MB = 1024**3 / 1e6
 
 
@@ -61,6 +63,9 @@ def bucket_problems(bucket: BucketSpec) -> list[Problem]:
 def cache_problems(wish: CachedMountSpec) -> list[Problem]:
     """A cache that does not hold two checkpoints, or is not empty when the time to drain is over."""
     problems = []
+    if f"{wish.cache_path}/".startswith(f"{local_nvme.NODE_PATH}/") and not wish.cache_must_exist:
+        reason = "a folder of LocalNvme: while the disks are not mounted, the cache would be on the node's root disk"
+        problems.append(Problem("cache_must_exist", reason, f"write cache_path: {_CACHES} and cache_must_exist: true"))
     size = wish.checkpoint_gib
     if wish.preset == "dataset" and wish.read_only is False:
         reason = "the preset dataset believes a listing for minutes, and is read-only"

@@ -15,7 +15,10 @@ _AZURE_IDENTITY = "azure.workload.identity/use"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountParts:
-    """What has been decided. ``cache_path``: the mount's own folder on the node; None without a cache."""
+    """What has been decided. ``cache_path``: the mount's own folder on the node; None without a cache.
+
+    ``cache_must_exist``: its parent is not made where it is missing; the mount waits for it.
+    """
 
     wish: MountSpec
     object_name: str
@@ -28,6 +31,7 @@ class MountParts:
     fingerprint: str
     cache_path: str | None
     drain_seconds: int
+    cache_must_exist: bool = False
 
 
 def daemon_set(parts: MountParts) -> dict[str, Any]:
@@ -64,7 +68,7 @@ def _mount(parts: MountParts) -> dict[str, Any]:
         {"name": "config", "mountPath": contract.CONFIG_DIR, "readOnly": True},
         {"name": "run", "mountPath": contract.RUN_DIR},
     ]
-    mounts += [{"name": "cache", "mountPath": contract.CACHE_DIR}] if parts.cache_path else []
+    mounts += [{"name": "cache", "mountPath": contract.CACHE_DIR, **_below(parts)}] if parts.cache_path else []
     if parts.credentials_volume:
         mounts.append({"name": "credentials", "mountPath": contract.CREDENTIALS_DIR, "readOnly": True})
     flush = [*contract.FLUSH_COMMAND, "--timeout", str(parts.drain_seconds)]
@@ -112,7 +116,7 @@ def _agent(parts: MountParts) -> dict[str, Any]:
             },
         ]
         mounts += [
-            {"name": "cache", "mountPath": contract.CACHE_DIR, "readOnly": True},
+            {"name": "cache", "mountPath": contract.CACHE_DIR, "readOnly": True, **_below(parts)},
             {"name": "token", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True},
         ]
     probe = {"httpGet": {"path": "/healthz", "port": "metrics"}}
@@ -151,7 +155,19 @@ def _volumes(parts: MountParts) -> list[dict[str, Any]]:
         token = {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}}
         authority = {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}}
         volumes += [
-            {"name": "cache", "hostPath": {"path": parts.cache_path, "type": "DirectoryOrCreate"}},
+            {"name": "cache", "hostPath": _cache(parts.cache_path, must_exist=parts.cache_must_exist)},
             {"name": "token", "projected": {"sources": [token, authority]}},
         ]
     return [*volumes, dict(parts.credentials_volume)] if parts.credentials_volume else volumes
+
+
+def _cache(path: str, *, must_exist: bool) -> dict[str, str]:
+    """The mount's own folder, made where it is missing; or the one above it, which is there once its disk is mounted."""
+    if must_exist:
+        return {"path": path.rpartition("/")[0], "type": "Directory"}
+    return {"path": path, "type": "DirectoryOrCreate"}
+
+
+def _below(parts: MountParts) -> dict[str, str]:
+    """The kubelet makes the mount's own folder below one that must exist."""
+    return {"subPath": parts.wish.name} if parts.cache_must_exist else {}

@@ -73,6 +73,7 @@ def _common(
         files=files,
         fingerprint=digest(files)[:16],
         cache_path=cache_path,
+        cache_must_exist=isinstance(wish, CachedMountSpec) and wish.cache_must_exist,
         drain_seconds=drain_seconds,
     )
     # What an unfinished upload needs to be found again: the folder on the node, and where it goes.

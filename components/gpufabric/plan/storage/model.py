@@ -38,7 +38,8 @@ class Nodes:
     """One group of nodes. ``network_gbytes_per_s``: of one node; infinite where it is not known.
 
     ``nvme_gib``: its local disks together, 0 where it has none that pods may use; they are mounted at ``nvme_path``.
-    ``scratch_path``: a folder of them for pods; empty where the kubelet's own folder lies on them.
+    ``scratch_path``: a folder of them for pods; empty where the kubelet's own folder lies on them. ``cache_path``: a folder for
+    caches that is there once they are mounted, and is never made; empty where folders may be made at ``nvme_path``.
     """
 
     group: str
@@ -49,6 +50,7 @@ class Nodes:
     nvme_gib: int
     nvme_path: str
     scratch_path: str = ""
+    cache_path: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,8 +62,12 @@ class MountMaker:
         }
         if choice.mode != MOUNT_CACHED:
             return {**args, "purpose": role, "read_only": True}
-        cache = {"cache_path": f"{nodes.nvme_path}/{_CACHES}", "cache_gib": cache_gib(role, self.cached, nodes)}
-        return {**args, **cache, **_tuned(role, wish)}
+        cache = {
+            "cache_path": nodes.cache_path or f"{nodes.nvme_path}/{_CACHES}",
+            "cache_gib": cache_gib(role, self.cached, nodes),
+        }
+        waits = {"cache_must_exist": True} if nodes.cache_path else {}
+        return {**args, **cache, **waits, **_tuned(role, wish)}
 
 
 def _tuned(role: str, wish: RoleSpec) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import inf
 
+from gpufabric.local_nvme import contract
 from gpufabric.plan.collect import kept
 from gpufabric.plan.model import GroupPlan
 from gpufabric.plan.mounts.checks import access_problems, bucket_problems
@@ -13,7 +14,6 @@ from gpufabric.spec import NodeGroupSpec, Problem, TrainingSpec
 from gpufabric.spec.mounts import BucketAccess, BucketSpec
 from gpufabric.spec.own_storage import OwnStoreSpec
 
-_SCRATCH = "scratch"
 _OFFERS = {
     BUCKET: "stores: {weights: {kind: s3, name: ...}}",
     FILESYSTEM: "filesystems: {CLAIM: {}}",
@@ -52,13 +52,15 @@ def shelf(spec: TrainingSpec, groups: Sequence[GroupPlan]) -> Shelf:
         filesystems={
             claim: SharedFilesystem(product=CLAIM, size_gib=each.size_gib) for claim, each in spec.filesystems.items()
         },
-        groups=tuple(_nodes(group, wishes[group.name]) for group in groups),
+        groups=tuple(_nodes(group, wishes[group.name], waits=group.name in spec.local_nvme) for group in groups),
         offers=_OFFERS,
     )
 
 
-def _nodes(group: GroupPlan, wish: NodeGroupSpec) -> Nodes:
+def _nodes(group: GroupPlan, wish: NodeGroupSpec, *, waits: bool) -> Nodes:
+    """``waits``: the stack mounts the disks itself, as LocalNvme elsewhere may do: they can be there later than the mounts."""
     disk = wish.local_disk
+    waits = waits or (disk is not None and disk.path == contract.NODE_PATH)
     return Nodes(
         group=group.name,
         selector=group.node_selector,
@@ -67,7 +69,8 @@ def _nodes(group: GroupPlan, wish: NodeGroupSpec) -> Nodes:
         network_gbytes_per_s=inf,
         nvme_gib=disk.size_gib if disk else 0,
         nvme_path=disk.path if disk else "",
-        scratch_path=f"{disk.path}/{_SCRATCH}" if disk else "",
+        scratch_path=f"{disk.path}/{contract.SCRATCH}" if disk else "",
+        cache_path=f"{disk.path}/{contract.CACHE}" if disk and waits else "",
     )
 
 
