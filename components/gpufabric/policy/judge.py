@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 
 from gpufabric.policy.model import Resource, Rule, Settings, Stack
 from gpufabric.policy.tree import NotCheckedError
@@ -37,13 +36,8 @@ def over(
 ) -> Iterator[Result]:
     """All rules over all resources of their kinds; only results that say something."""
     chosen = tuple(rules)
-
-    @cache
-    def covering(kind: str) -> tuple[Rule, ...]:
-        return tuple(each for each in chosen if each.covers(kind))
-
     for resource in resources:
-        for each in covering(resource.kind):
+        for each in (rule for rule in chosen if rule.covers(resource.kind)):
             result = judged(each, resource, stack, settings.get(each.name, {}))
             if result.faults or result.not_checked:
                 yield result

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cached_property, wraps
+from functools import cache, cached_property, wraps
 from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 from gpufabric.policy.tree import Node
@@ -166,7 +166,13 @@ class Rule:
 
     def covers(self, kind: str) -> bool:
         """Does it look at resources of this type?"""
-        return any(fnmatchcase(kind, pattern) for pattern in self.kinds)
+        return _matches(self.kinds, kind)
+
+
+@cache
+def _matches(patterns: tuple[str, ...], kind: str) -> bool:
+    """Asked by each rule for each resource; a stack has some dozen types."""
+    return any(fnmatchcase(kind, pattern) for pattern in patterns)
 
 
 def rule(
