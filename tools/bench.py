@@ -5,7 +5,7 @@ import        of gpufabric.kubernetes over pulumi, pydantic and the SDK modules 
 gate          the whole gate over the bare mpirun of the same sweep in pods that stand ready
 pods          start and end of the same pods with nothing to do in them, over the same mpirun
 aws ..., gcp ...   see bench_clouds
-policy pack   see bench_policy
+policy ...    see bench_policy
 gate - pods   the gate without its pods' start and end over the same mpirun                (goal 1.1)
 
 Then the rounds that localisation takes on simulated groups.
