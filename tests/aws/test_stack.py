@@ -125,10 +125,7 @@ ROLES: dict[str, Any] = {
 def test_a_buckets_roles_are_mounted_with_an_identity_of_their_own() -> None:
     recording = declared({**ARGS, **ROLES})
     accounts = {(each.inputs["namespace"], each.inputs["serviceAccount"]) for each in recording.of("PodIdentityAssociation")}
-    assert accounts >= {
-        ("gpufabric-dev-mount-train-model", "mount-train-model"),
-        ("gpufabric-dev-mount-train-ckpt", "mount-train-ckpt"),
-    }
+    assert accounts >= {("kube-system", "s3-csi-driver-sa"), ("gpufabric-dev-mount-train-ckpt", "mount-train-ckpt")}
     daemons = {each.name: each.inputs for each in recording.of("DaemonSet")}
     mount = daemons["prod-train-ckpt-daemon-set"]["spec"]["template"]["spec"]
     assert mount["nodeSelector"] == {"gpufabric.dev/node-group": "train"}
@@ -138,7 +135,8 @@ def test_a_buckets_roles_are_mounted_with_an_identity_of_their_own() -> None:
 
 def test_a_mount_is_removed_by_itself_and_before_its_nodes_and_bucket() -> None:
     """So that the cluster is asked, and refuses while a node holds files that are not in the bucket."""
-    recording = declared({**ARGS, **ROLES})
+    by_rclone = {**ROLES["storage"], "model": {"driver": "rclone"}}
+    recording = declared({**ARGS, **ROLES, "storage": by_rclone})
     for mount in (recording.one("CachedMount"), recording.one("BucketMount")):
         assert "deletedWith" not in mount.options
         before = {"aws:eks/nodeGroup:NodeGroup prod-train-nodes", "aws:iam/rolePolicy:RolePolicy prod-weights-pods"}
@@ -155,4 +153,24 @@ def test_the_profile_of_a_stack_has_the_files_of_every_role() -> None:
     run(program, computed=COMPUTED, cluster={**EXISTING, **verdicts("gpufabric-dev-train/train-verdict")})
     pod = made[0].profiles["train"].apply_to({"containers": [{"name": "train"}]})
     paths = {each["mountPath"] for each in pod["containers"][0]["volumeMounts"]}
-    assert paths == {"/dev/shm", "/models", "/checkpoints", "/scratch"}  # noqa: S108 - the pod's
+    assert paths == {"/dev/shm", "/models/files", "/checkpoints", "/scratch"}  # noqa: S108 - the pod's
+
+
+def test_the_driver_of_buckets_is_there_before_what_mounts_and_goes_with_the_cluster() -> None:
+    recording = declared({**ARGS, **ROLES})
+    driver = recording.one("MountpointDriver")
+    mount, cached = recording.one("BucketMount"), recording.one("CachedMount")
+    addon = next(each for each in recording.of("Addon") if each.name == "prod-mountpoint-driver")
+    assert addon.label in mount.options["dependencies"]
+    assert addon.label not in cached.options["dependencies"], "rclone needs none"
+    assert any(":Cluster " in each for each in driver.options["dependencies"])
+    assert mount.options["deletedWith"].endswith("EksCluster::prod"), "a claim would wait for the jobs that use it"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"storage": {"model": {"driver": "rclone"}}}, {"storage": {"checkpoint": {}}}, {}],
+    ids=["rclone", "a cached bucket", "no roles"],
+)
+def test_no_driver_where_no_role_needs_it(change: dict[str, Any]) -> None:
+    assert declared({**ARGS, "stores": ROLES["stores"], **change}).of("MountpointDriver") == []

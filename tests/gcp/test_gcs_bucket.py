@@ -48,6 +48,16 @@ def test_pods_reach_it_by_their_identity(access: str, role: str) -> None:
     assert member == {"bucket": "acme-weights", "role": role, "member": PRINCIPAL}
 
 
+def test_some_only_read_whatever_others_may() -> None:
+    loader = {"namespace": "default", "name": "loader"}
+    made = bucket({"service_accounts": [loader], "readers": [POD]})
+    roles = {each.inputs["member"].rpartition("/")[2]: each.inputs["role"] for each in made.of("BucketIAMMember")}
+    assert roles == {"loader": "roles/storage.objectUser", "trainer": "roles/storage.objectViewer"}
+    assert refused(lambda recording: bucket({"service_accounts": [POD], "readers": [POD]}, recording=recording)) == [
+        "weights.service_accounts: default/trainer is listed twice; write it once"
+    ]
+
+
 def test_of_a_bucket_that_exists_only_who_reaches_it_is_said() -> None:
     made = bucket({"name": "acme-data", "existing": True, "service_accounts": [POD]}, without=("region",))
     assert made.one("Bucket").read == "acme-data"

@@ -166,9 +166,11 @@ ROLES: dict[str, Any] = {"stores": {"weights": {"name": "acme-weights"}}, "stora
 
 def test_a_buckets_roles_are_mounted_with_an_identity_of_their_own() -> None:
     recording = declared({**ARGS, **ROLES})
-    members = sorted(each.inputs["member"].rpartition("subject/")[2] for each in recording.of("BucketIAMMember"))
-    mounts = ("ckpt", "model")
-    assert members == [f"ns/gpufabric-dev-mount-train-{each}/sa/mount-train-{each}" for each in mounts]
+    found = [each.inputs for each in recording.of("BucketIAMMember")]
+    assert {each["member"].rpartition("subject/")[2]: each["role"] for each in found} == {
+        "ns/gpufabric-dev-mount-train-ckpt/sa/mount-train-ckpt": "roles/storage.objectUser",
+        "ns/default/sa/default": "roles/storage.objectViewer",  # jobs, which read models by gcsfuse
+    }
     daemons = {each.name: each.inputs for each in recording.of("DaemonSet")}
     volumes = daemons["prod-train-ckpt-daemon-set"]["spec"]["template"]["spec"]["volumes"]
     (cache,) = [each["hostPath"]["path"] for each in volumes if each["name"] == "cache"]
@@ -176,7 +178,7 @@ def test_a_buckets_roles_are_mounted_with_an_identity_of_their_own() -> None:
 
 
 def test_a_mount_is_removed_by_itself_and_before_its_nodes_and_bucket() -> None:
-    recording = declared({**ARGS, **ROLES})
+    recording = declared({**ARGS, **ROLES, "storage": {"model": {"driver": "rclone"}, "checkpoint": {}}})
     for mount in (recording.one("CachedMount"), recording.one("BucketMount")):
         assert "deletedWith" not in mount.options
         before = {"gcp:container/nodePool:NodePool prod-train", "gcp:storage/bucket:Bucket prod-weights-bucket"}

@@ -12,6 +12,7 @@ import pytest
 from gpufabric.hardware import TableError, UnknownHardwareError, accelerators, fabrics
 from gpufabric.hardware.accelerators import Accelerator
 from gpufabric.hardware.baselines import Baseline, baselines
+from gpufabric.hardware.bucket_drivers import BucketDriver
 from gpufabric.hardware.closed_nodes import NeededDaemonSet
 from gpufabric.hardware.control_plane import ControlPlaneTier, control_plane_tiers
 from gpufabric.hardware.daemons import Daemon, daemons
@@ -58,6 +59,7 @@ TABLES: dict[str, type[Row]] = {
     "fsx_lustre.toml": LustreThroughput,
     "filestore.toml": FilestoreBand,
     "fsx_metadata.toml": LustreMetadata,
+    "bucket_drivers.toml": BucketDriver,
     "node_disks.toml": NodeDisks,
     "nvme_models.toml": NvmeModels,
     "prices_storage.toml": StoragePrice,

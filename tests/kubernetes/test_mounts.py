@@ -8,7 +8,7 @@ from gpufabric.kubernetes import BucketMount, CachedMount
 from gpufabric.mounts import contract
 from gpufabric.spec import SpecError
 from tests.kubernetes.mocked import Recording, run
-from tests.plan.mounts.wishes import CACHED, MOUNT
+from tests.plan.mounts.wishes import CACHED, CSI, MOUNT
 
 
 def made(kind: Any, args: dict[str, Any]) -> Recording:
@@ -86,3 +86,23 @@ def test_refused_before_anything_is_registered(kind: Any) -> None:
     with pytest.raises(SpecError, match=r"ckpt\.image: gate:latest is not pinned"):
         run(lambda: kind("ckpt", cast(Any, args)), recording=recording)
     assert recording.resources == []
+
+
+@pytest.mark.parametrize("driver", list(CSI))
+def test_a_bucket_by_a_csi_driver_is_a_volume_and_its_claim(driver: str) -> None:
+    recording = made(BucketMount, CSI[driver])
+    assert {each.type.rpartition(":")[2] for each in recording.resources} == {
+        "BucketMount",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+    }
+    volume, claim = recording.one("PersistentVolume"), recording.one("PersistentVolumeClaim")
+    meta, spec = claim.inputs["metadata"], claim.inputs["spec"]
+    assert (meta["namespace"], spec["volumeName"]) == ("default", volume.inputs["metadata"]["name"])
+    assert volume.inputs["spec"]["claimRef"] == {"namespace": "default", "name": meta["name"]}, "nobody else gets it"
+    assert {each.inputs["spec"]["storageClassName"] for each in (volume, claim)} == {""}
+    assert volume.inputs["spec"]["accessModes"] == spec["accessModes"] == ["ReadOnlyMany"]
+    assert volume.inputs["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
+    outputs = recording.one("BucketMount").outputs or {}
+    assert (outputs["daemon_set"], outputs["claim"]) == ("", "id-of-ckpt-claim")
+    assert outputs["pod"]["volume"]["persistentVolumeClaim"]["claimName"] == meta["name"]

@@ -4,12 +4,25 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gpufabric.plan.model import GroupPlan
 from gpufabric.validation.api import Api, ApiError, path
 from tests.kubernetes.mocked import Recording
 
 _DRY = "?dryRun=All&fieldValidation=Strict"
 _TYPE = "kubernetes:"
 POD_KINDS = ("DaemonSet", "Deployment", "Job")
+NEEDED = ("Namespace", "ServiceAccount")
+"""Without them the server refuses what lies in one, and pods that run under the other."""
+JOB: dict[str, Any] = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "train"},
+    "spec": {
+        "template": {
+            "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "acme/train:1", "command": ["train"]}]}
+        }
+    },
+}
 
 
 class Server:
@@ -61,6 +74,21 @@ def _typed(token: str) -> dict[str, str]:
     """``kubernetes:apps/v1:DaemonSet`` as a cluster writes it."""
     _, version, kind = token.split(":")
     return {"apiVersion": version.removeprefix("core/"), "kind": kind}
+
+
+def accept_sample(server: Server, recording: Recording, groups: Iterable[GroupPlan]) -> list[dict[str, Any]]:
+    """Have all judged: what Pulumi makes, the rank Jobs of the gates, jobs with the profiles, and the pods of all of them."""
+    objects = declared(recording)
+    needed = [each for each in objects if each["kind"] in NEEDED]
+    for each in needed:
+        server.make(each)
+    jobs = [group.profile.apply_to(JOB) for group in groups]
+    judged = with_pods(each for each in [*objects, *jobs] if each not in needed)
+    for each in judged:
+        server.accept(each)
+    assert {each["kind"] for each in judged} >= {"ConfigMap", "Job", "Pod"}
+    assert len(judged) > len(objects) - len(needed) + len(jobs), "and their pods"
+    return judged
 
 
 def with_pods(objects: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

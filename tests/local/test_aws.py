@@ -1,16 +1,25 @@
-"""A whole AWS sample with a real verdict: AWS is the stand-in, its EKS cluster is a local cluster, and the gate runs on it."""
+"""AWS's samples in a real cluster: one whole sample with a real verdict, and all objects of all samples accepted.
 
+AWS is the stand-in, its EKS cluster is a local cluster, and the gate runs on it.
+"""
+
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gpufabric.kubernetes import clock
+from gpufabric.plan.aws import resolve_aws
 from gpufabric.preflight import connect
-from tests.engine.samples import hold_what_exists, read_sample
+from gpufabric.spec.aws import AwsTrainingSpec
+from tests.aws.cloud import COMPUTED
+from tests.engine.samples import hold_what_exists, name_of, read_sample
 from tests.engine.stack import made_stack
-from tests.kubernetes.stack_plans import STACKS
+from tests.kubernetes.stack_plans import STACKS, declare, samples
 from tests.local import cloud_cluster
-from tests.local.conftest import NAME, running_cluster
+from tests.local.acceptance import Server, accept_sample
+from tests.local.conftest import NAME, LocalCluster, running_cluster
 from tests.local.gate_stack import FLOOR
 from tools.up import describe
 
@@ -31,8 +40,20 @@ REPLACED = {
 }
 
 
-def test_a_sample_ends_in_a_real_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with running_cluster(f"{NAME}-aws"[-20:].lstrip("-")) as cluster, made_stack("aws", tmp_path, STACKS, "aws") as made:
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with running_cluster(f"{NAME}-aws"[-20:].lstrip("-")) as running:
+        yield running
+
+
+@pytest.mark.parametrize("sample", samples("aws"), ids=name_of)
+def test_the_api_server_accepts_every_object_of_a_sample(cluster: LocalCluster, sample: Path) -> None:
+    plan = resolve_aws(AwsTrainingSpec.parse(read_sample(sample)), name_of(sample), now=clock.now())
+    accept_sample(Server(connect(str(cluster.kubeconfig), None)), declare(sample, COMPUTED), plan.groups)
+
+
+def test_a_sample_ends_in_a_real_verdict(cluster: LocalCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with made_stack("aws", tmp_path, STACKS, "aws") as made:
         endpoint, authority = cloud_cluster.authority(cluster)
         made.cloud.hand_out(CLUSTER, endpoint=endpoint, certificateAuthority={"data": authority})
         cloud_cluster.token_program(cluster, tmp_path / "programs", "aws", "eks", "get-token")

@@ -19,7 +19,7 @@ from tests.engine.stack import made_stack
 from tests.gcp.cloud import COMPUTED
 from tests.kubernetes.stack_plans import STACKS, declare, samples
 from tests.local import cloud_cluster, cpu_nccl_tests
-from tests.local.acceptance import Server, declared, with_pods
+from tests.local.acceptance import Server, accept_sample
 from tests.local.conftest import NAME, LocalCluster, running_cluster
 from tests.local.cpu_nccl_tests import FROM_SCRIPT
 from tests.local.gke_kinds import kinds
@@ -46,8 +46,6 @@ REPLACED = {
 }
 OF_FABRIC = ("hca_count", "hca_state", "hca_rate", "rdma_device", "nvlink")
 RANKS = "localhost/gpufabric/test-nccl-tests:1"
-NEEDED = ("Namespace", "ServiceAccount")
-"""Without them the server refuses what lies in one, and pods that run under the other."""
 # What the plugin's image does when it installs: libraries that are none, and the script that every pod sources.
 INSTALL = f"""#!/bin/sh
 [ "$1" = install ] || exit 64
@@ -55,16 +53,6 @@ mkdir -p /var/lib/gib/lib64 /var/lib/gib/scripts
 echo "no library" >/var/lib/gib/lib64/libnccl-net.so
 echo 'export {FROM_SCRIPT}=1' >/var/lib/gib/scripts/set_nccl_env.sh
 """
-JOB: dict[str, Any] = {
-    "apiVersion": "batch/v1",
-    "kind": "Job",
-    "metadata": {"name": "train"},
-    "spec": {
-        "template": {
-            "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "acme/train:1", "command": ["train"]}]}
-        }
-    },
-}
 
 
 @pytest.fixture(scope="module")
@@ -79,19 +67,8 @@ def gke() -> Iterator[LocalCluster]:
 
 @pytest.mark.parametrize("sample", samples("gcp"), ids=name_of)
 def test_the_api_server_accepts_every_object_of_a_sample(gke: LocalCluster, sample: Path) -> None:
-    """Those that Pulumi makes, the rank Jobs of the gates, jobs with the profiles, and the pods of all of them."""
-    server = Server(connect(str(gke.kubeconfig), None))
-    objects = declared(declare(sample, COMPUTED))
-    needed = [each for each in objects if each["kind"] in NEEDED]
-    for each in needed:
-        server.make(each)
     plan = resolve_gcp(GcpTrainingSpec.parse(read_sample(sample)), name_of(sample), now=clock.now())
-    jobs = [group.profile.apply_to(JOB) for group in plan.groups]
-    judged = with_pods(each for each in [*objects, *jobs] if each not in needed)
-    for each in judged:
-        server.accept(each)
-    assert {each["kind"] for each in judged} >= {"ConfigMap", "Job", "Pod"}
-    assert len(judged) > len(objects) - len(needed) + len(jobs), "and their pods"
+    accept_sample(Server(connect(str(gke.kubeconfig), None)), declare(sample, COMPUTED), plan.groups)
 
 
 def test_a_sample_ends_in_a_real_verdict(gke: LocalCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

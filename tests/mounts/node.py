@@ -53,7 +53,9 @@ def cached_plan(**wish: Any) -> MountPlan:
 
 def plain_plan(**wish: Any) -> MountPlan:
     """MOUNT of the tests' bucket."""
-    return resolve_bucket_mount(BucketMountSpec.parse({**WISH, **wish}), "test")
+    plan = resolve_bucket_mount(BucketMountSpec.parse({**WISH, **wish}), "test")
+    assert isinstance(plan, MountPlan)
+    return plan
 
 
 @dataclass

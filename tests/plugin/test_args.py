@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from gpufabric import spec
 from gpufabric.aws.eks_cluster import EksClusterArgs, ExistingEksArgs, SystemNodesArgs
 from gpufabric.aws.fsx_lustre import FsxLustreArgs
+from gpufabric.aws.mountpoint_driver import MountpointDriverArgs
 from gpufabric.aws.network import AwsNetworkArgs, ExistingNetworkArgs
 from gpufabric.aws.node_group import AwsCapacityArgs, EksGpuNodeGroupArgs, EksNodeGroupArgs
 from gpufabric.aws.s3_bucket import S3BucketArgs
@@ -125,6 +126,7 @@ MODELS: dict[Any, type[BaseModel]] = {
     ExistingEksArgs: cluster.ExistingEks,
     ExistingNetworkArgs: network.ExistingNetwork,
     FsxLustreArgs: storage.FsxLustreWish,
+    MountpointDriverArgs: storage.MountpointDriverWish,
     S3BucketArgs: storage.S3BucketWish,
     ServiceAccountArgs: ServiceAccountRef,
     RoleArgs: roles.RoleSpec,
@@ -158,6 +160,7 @@ HANDLES: dict[Any, AbstractSet[str]] = {
     EksGpuNodeGroupArgs: {"cluster_name", "cluster_security_group_id", "efa_security_group_id", "subnet_id"},
     FabricNetworksArgs: {"networks"},
     FsxLustreArgs: {"cluster_name", "vpc_id", "subnet_id", "client_security_group_id"},
+    MountpointDriverArgs: {"cluster_name", "bucket_arns"},
     S3BucketArgs: {"cluster_name"},
     FilestoreArgs: {"network"},
     GkeClusterArgs: {"network", "subnetwork", "pods_range", "services_range"},

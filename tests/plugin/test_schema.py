@@ -135,7 +135,8 @@ def test_types_are_identity() -> None:
     """A token is in every state file: it never changes."""
     assert set(schema()["resources"]) == {f"gpufabric:index:{name}" for name in PUBLIC}
     assert {
-        *("AwsNetwork", "AwsTrainingStack", "EksCluster", "EksGpuNodeGroup", "FsxLustre", "S3Bucket"),
+        *("AwsNetwork", "AwsTrainingStack", "EksCluster", "EksGpuNodeGroup", "FsxLustre"),
+        *("MountpointDriver", "S3Bucket"),
         *("FabricDaemons", "FabricGate", "JobQueue", "KubernetesNodeGroup", "KubernetesTrainingStack", "NcclValidation"),
         "NodeHealthCheck",
     } <= PUBLIC

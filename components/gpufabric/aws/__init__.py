@@ -10,9 +10,10 @@ from gpufabric.kubernetes.later import later
 
 if TYPE_CHECKING:
     from gpufabric.aws.fsx_lustre import FsxLustre
+    from gpufabric.aws.mountpoint_driver import MountpointDriver
     from gpufabric.aws.s3_bucket import S3Bucket
 
-__all__ = ["AwsNetwork", "AwsTrainingStack", "EksCluster", "EksGpuNodeGroup", "FsxLustre", "S3Bucket"]
+__all__ = ["AwsNetwork", "AwsTrainingStack", "EksCluster", "EksGpuNodeGroup", "FsxLustre", "MountpointDriver", "S3Bucket"]
 
 # Its modules of the SDK cost a third of a second more.
-__getattr__ = later(__name__, {"FsxLustre": "fsx_lustre", "S3Bucket": "s3_bucket"})
+__getattr__ = later(__name__, {"FsxLustre": "fsx_lustre", "MountpointDriver": "mountpoint_driver", "S3Bucket": "s3_bucket"})

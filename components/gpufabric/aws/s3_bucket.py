@@ -123,7 +123,7 @@ class S3Bucket(ComponentResource):
         policy = iam.RolePolicy(
             f"{self._name}-pods",
             role=role.name,
-            policy=self.bucket_arn.apply(lambda arn: bucket_access(arn, plan.access)),
+            policy=self.bucket_arn.apply(lambda arn: bucket_access(plan.access, arn)),
             opts=self._child,
         )
         for account in plan.service_accounts:

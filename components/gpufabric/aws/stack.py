@@ -17,6 +17,7 @@ from gpufabric.kubernetes.fabric_daemons import FabricDaemons
 from gpufabric.kubernetes.storage_args import StorageArgs
 from gpufabric.plan.aws import resolve_aws
 from gpufabric.plan.aws.lookup import with_window
+from gpufabric.plan.aws.mountpoint import mountpoint_stores
 from gpufabric.plan.aws.parts import bucket_args, cluster_args, lustre_args, network_args
 from gpufabric.spec import SpecError
 from gpufabric.spec.aws import AwsStackSpec, AwsTrainingSpec
@@ -156,6 +157,7 @@ class AwsTrainingStack(ComponentResource):
             groups=self.node_groups,
             stores=self.stores,
             fabric=self._fabric,
+            drivers=self._drivers(),
         )
         self.gates, self.mounts, self.profiles = rest.gates, rest.mounts, rest.profiles
         self.kubeconfig, self.cost = self.cluster.kubeconfig, rest.cost
@@ -197,6 +199,20 @@ class AwsTrainingStack(ComponentResource):
 
         args: Any = {**bucket_args(self._spec, key), **accounts_of(self._plan, key), "cluster_name": self.cluster.cluster_name}
         return S3Bucket(f"{self._name}-{key}", args, ResourceOptions(parent=self))
+
+    def _drivers(self) -> list[Resource]:
+        """The driver of buckets, where roles need it; that of a cluster which exists is not touched."""
+        stores = mountpoint_stores(self._plan.storage)
+        if not stores or self._spec.cluster.existing:
+            return []
+        from gpufabric.aws.mountpoint_driver import MountpointDriver  # likewise
+
+        args: Any = {
+            "cluster_name": self.cluster.cluster_name,
+            "bucket_arns": Output.all(*[self.stores[key].bucket_arn for key in stores]),
+            "tags": dict(self._plan.tags),
+        }
+        return [MountpointDriver(f"{self._name}-mountpoint", args, ResourceOptions(parent=self, depends_on=[self.cluster]))]
 
     def _filesystem(self, key: str) -> "FsxLustre":
         """In the zone and the security group of the GPU nodes. It is AWS's and outlives the cluster."""

@@ -28,6 +28,8 @@ class GcsBucketArgs(TypedDict):
     """What pods may do: ``read``, or ``write`` (read, write and delete objects). Default: ``write``."""
     service_accounts: NotRequired[list[ServiceAccountArgs]]
     """Service accounts of the project's clusters whose pods may reach the bucket. Default: none."""
+    readers: NotRequired[list[ServiceAccountArgs]]
+    """Service accounts whose pods may read the bucket, whatever ``access`` says. Default: none."""
     soft_delete_days: NotRequired[int]
     """For how many days a deleted or overwritten object can be restored, 0 to 90: 0 for none, else 7 at least. Default: 7."""
     dangling_upload_days: NotRequired[int]
@@ -86,12 +88,12 @@ class GcsBucket(ComponentResource):
 
     def _accounts(self, plan: GcsBucketPlan, bucket: storage.Bucket) -> None:
         """The project's number, which IAM asks for, comes from the bucket: nothing has to be looked up."""
-        for account in plan.service_accounts:
+        for account, role in plan.grants:
             member = bucket.project_number.apply(lambda number, account=account: pod_principal(number, plan.project, account))
             storage.BucketIAMMember(
                 f"{self._name}-{account.namespace}-{account.name}",
                 bucket=bucket.name,
-                role=plan.role,
+                role=role,
                 member=member,
                 opts=self._child,
             )

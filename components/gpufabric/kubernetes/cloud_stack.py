@@ -12,7 +12,7 @@ from gpufabric.kubernetes.nccl_validation import NcclValidation
 from gpufabric.kubernetes.role_mounts import declare_mounts
 from gpufabric.plan import PodProfile
 from gpufabric.plan.cloud_model import CloudStackPlan
-from gpufabric.plan.storage.stack import bucket_accounts
+from gpufabric.plan.storage.stack import bucket_accounts, bucket_readers
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +40,20 @@ def declare_inside(
     groups: Mapping[str, Any],
     stores: Mapping[str, Resource],
     fabric: Callable[[ResourceOptions], Sequence[Resource]],
+    drivers: Sequence[Resource] = (),
 ) -> Inside:
     """Declare what comes after the nodes. ``cluster`` and ``groups`` are the cloud's components, by the groups' names.
 
     ``existing``: the cluster was there before, and outlives the stack. ``fabric`` makes what the fabric needs on the nodes.
+    ``drivers``: what has to be in the cluster for a bucket by the cloud's own driver.
     """
     inside = inside_cluster(parent, provider, cluster, existing=existing)
     made = zip(plan.groups, groups.values(), strict=True)
     gated = [(gate, group.gate_group, group) for gate, group in made]
     gates = declare_gates(name, gated, validation, inside, fabric(inside))
     beside = ResourceOptions(parent=parent, providers=[provider], depends_on=[cluster])
-    mounts = declare_mounts(name, plan.storage, stores, groups, beside)
+    claims = ResourceOptions.merge(inside, ResourceOptions(depends_on=list(drivers)))
+    mounts = declare_mounts(name, plan.storage, stores, groups, beside, claims=claims)
     profiles = {group.name: group.profile for group in plan.groups}
     pod_profiles = Output.from_input({key: profile.to_dict() for key, profile in profiles.items()})
     verdicts = Output.all(**{key: gate.verdict for key, gate in gates.items()})
@@ -60,6 +63,6 @@ def declare_inside(
 
 
 def accounts_of(plan: CloudStackPlan, store: str) -> dict[str, Any]:
-    """Args of a bucket: who reaches it are the mounts of the roles that it holds."""
-    accounts = bucket_accounts(plan.storage).get(store)
-    return {"service_accounts": accounts} if accounts else {}
+    """Args of a bucket: who reaches it are the mounts of the roles that it holds, or the jobs themselves."""
+    found = {"service_accounts": bucket_accounts(plan.storage), "readers": bucket_readers(plan.storage)}
+    return {key: accounts[store] for key, accounts in found.items() if store in accounts}

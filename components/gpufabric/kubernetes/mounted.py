@@ -20,12 +20,12 @@ class MountArgs(BucketAccessArgs):
     """What is mounted."""
     path: str
     """Folder of pods in which the mount appears; the bucket's files are in ``<path>/files``."""
-    node_selector: dict[str, str]
-    """Labels of the nodes that mount it."""
-    image: str
-    """Image with Python 3.11 for the agent beside the mount, pinned; the gate's own image will do."""
+    node_selector: NotRequired[dict[str, str]]
+    """Labels of the nodes on which rclone mounts it. Required, unless a CSI driver does: then it is where a job's pods are."""
+    image: NotRequired[str]
+    """Image with Python 3.11 for the agent beside rclone, pinned; the gate's own image will do. Required with rclone."""
     read_only: NotRequired[bool]
-    """Pods cannot write. Default: the preset's."""
+    """Pods cannot write. Default: the preset's; with a CSI driver true."""
     read_chunk_mib: NotRequired[int]
     """What one request asks of the bucket, 1 to 1,024 MiB. Default: the preset's."""
     read_streams: NotRequired[int]

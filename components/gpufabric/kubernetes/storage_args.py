@@ -28,7 +28,7 @@ class BucketAccessArgs(TypedDict):
     rclone_image: NotRequired[str]
     """Image with rclone and fusermount3, pinned: a mirror of the table's. Default: the table's image."""
     namespace: NotRequired[str]
-    """An existing namespace. Default: one of its own, ``gpufabric-<stack>-mount-<name>``."""
+    """An existing namespace. Default: one of its own, ``gpufabric-<stack>-mount-<name>``; with a CSI driver ``default``."""
     credentials_secret: NotRequired[str]
     """Existing Secret of the namespace with the keys. Default: none, workload identity of the mount's service account."""
     service_account_annotations: NotRequired[dict[str, str]]
@@ -46,12 +46,16 @@ class RoleArgs(TypedDict):
     """Of a shared file system: its key under ``filesystems``. Default: the only one."""
     mode: NotRequired[str]
     """Of a bucket: ``MOUNT`` (straight) or ``MOUNT_CACHED`` (through the node's NVMe). Default: what suits the role."""
+    driver: NotRequired[str]
+    """Of ``MOUNT``: ``rclone``, ``gcsfuse`` (GKE) or ``mountpoint`` (EKS). Default: the CSI driver of a cluster that the stack
+    makes, else ``rclone``."""
     path: NotRequired[str]
     """Folder in pods. Default: ``/data``, ``/models``, ``/checkpoints`` or ``/scratch``."""
     size_gib: NotRequired[int]
     """What the role holds, 1 to 100,000,000 GiB: for its cost, and whether it fits. Default: not known."""
     cache_gib: NotRequired[int]
-    """Of ``MOUNT_CACHED``: cache on each node, 1 to 100,000 GiB. Default: an equal share of three quarters of the NVMe."""
+    """Cache on each node, 1 to 100,000 GiB. Default: of ``MOUNT_CACHED`` an equal share of three quarters of the NVMe, of
+    ``MOUNT`` none; with rclone it can have none."""
 
 
 class CheckpointRoleArgs(RoleArgs):
@@ -76,6 +80,8 @@ class StorageArgs(TypedDict):
     """Saves: written by all ranks at once, read on resume. Default: not planned."""
     scratch: NotRequired[RoleArgs]
     """What may be lost with its node. Default: not planned."""
+    service_account: NotRequired[str]
+    """Service account of jobs, in the namespace ``default``: with ``gcsfuse`` it reads the bucket. Default: ``default``."""
 
 
 class OwnStoreArgs(BucketArgs, BucketAccessArgs):

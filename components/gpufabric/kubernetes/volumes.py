@@ -17,17 +17,22 @@ def shared_volume(
     mount_options: Sequence[str],
     parent: Resource,
     after: Sequence[Resource] = (),
+    access_mode: str = "ReadWriteMany",
+    volume_name: str | None = None,
 ) -> Output[str]:
     """A volume and the one claim that is bound to it; yields ``namespace/name`` of the claim.
 
-    The file system outlives both (``Retain``). ``after``: what has to be there first, such as the driver.
+    What is in it outlives both (``Retain``). ``after``: what has to be there first, such as the driver. ``volume_name``: of the
+    volume in the cluster; by itself a random one.
     """
     size = Output.from_input(size_gib).apply(lambda gib: f"{gib}Gi")
-    spec: dict[str, Any] = {"access_modes": ["ReadWriteMany"], "storage_class_name": ""}
+    spec: dict[str, Any] = {"access_modes": [access_mode], "storage_class_name": ""}
     volume = PersistentVolume(
         f"{name}-volume",
+        metadata={"name": volume_name} if volume_name else None,
         spec={
             **spec,
+            "claim_ref": {"namespace": namespace, "name": claim},  # nobody else's claim is bound to it
             "capacity": {"storage": size},
             "persistent_volume_reclaim_policy": "Retain",
             "mount_options": list(mount_options),

@@ -19,6 +19,11 @@ def dns_label(name: str) -> str:
     return name if len(name) <= _LABEL_LETTERS else _cut(name, name, _LABEL_LETTERS)
 
 
+def mount_name(mount: str, stack: str) -> str:
+    """Of a mount's namespace and guard, or its claim: unique in the cluster. Its folder on a node has ``mount`` alone."""
+    return dns_label(f"gpufabric-{stack_slug(stack)}-mount-{mount}")
+
+
 def _cut(plain: str, whole: str, most: int) -> str:
     digest = hashlib.sha256(whole.encode()).hexdigest()[:6]
     return f"{plain[: most - 7].rstrip('-')}-{digest}".lstrip("-")

@@ -52,7 +52,7 @@ class BucketAccess(Wish):
     rclone_image: Image | None = None
     """Image with rclone and fusermount3, pinned: a mirror of the table's. Default: the table's image."""
     namespace: Namespace | None = None
-    """An existing namespace. Default: one of its own, ``gpufabric-<stack>-mount-<name>``."""
+    """An existing namespace. Default: one of its own, ``gpufabric-<stack>-mount-<name>``; with a CSI driver ``default``."""
     credentials_secret: (
         Annotated[str, matching(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "a Secret's name", "bucket")] | None
     ) = None
@@ -70,12 +70,12 @@ class MountSpec(BucketAccess):
     """What is mounted."""
     path: PodPath
     """Folder of pods in which the mount appears; the bucket's files are in ``<path>/files``."""
-    node_selector: Selector
-    """Labels of the nodes that mount it."""
-    image: Image
-    """Image with Python 3.11 for the agent beside the mount, pinned; the gate's own image will do."""
+    node_selector: Selector | None = None
+    """Labels of the nodes on which rclone mounts it. Required, unless a CSI driver does: then it is where a job's pods are."""
+    image: Image | None = None
+    """Image with Python 3.11 for the agent beside rclone, pinned; the gate's own image will do. Required with rclone."""
     read_only: bool | None = None
-    """Pods cannot write. Default: the preset's."""
+    """Pods cannot write. Default: the preset's; with a CSI driver true."""
     read_chunk_mib: Annotated[WholeNumber, Field(ge=1, le=1024)] | None = None
     """What one request asks of the bucket, 1 to 1,024 MiB. Default: the preset's."""
     read_streams: Annotated[WholeNumber, Field(ge=0, le=64)] | None = None
@@ -116,3 +116,9 @@ class BucketMountSpec(MountSpec):
 
     purpose: Literal["model", "dataset", "checkpoint"] = "model"
     """What it is used for. ``checkpoint`` is refused: without a cache no file can be changed or appended to."""
+    driver: Literal["rclone", "gcsfuse", "mountpoint"] = "rclone"
+    """Who mounts it: ``rclone`` on every node, or the cluster's CSI driver, by a claim in each job's pod: ``gcsfuse`` (GKE,
+    a ``gcs`` bucket; the pod's service account must reach it) or ``mountpoint`` (EKS, an ``s3`` bucket of AWS; the driver's
+    role must)."""
+    cache_gib: Annotated[WholeNumber, Field(ge=1, le=100_000)] | None = None
+    """Of a CSI driver: what it keeps of what was read, on the node's disk for each pod, 1 to 100,000 GiB. Default: nothing."""

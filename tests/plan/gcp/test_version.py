@@ -4,6 +4,7 @@ import pytest
 
 from gpufabric.hardware import default_gke_version, gcp_machines, gke_fabrics, gke_minimums
 from gpufabric.hardware.gke import gke_versions, version_numbers
+from gpufabric.plan.gcp.shelf import SEVERAL_VOLUMES
 from gpufabric.plan.gcp.version import version_problems
 from tests.plan.gcp.wishes import group_of, plan_of, says, with_group
 
@@ -52,7 +53,7 @@ def test_what_works_from_a_version_on(version: str, need: str, fine: bool) -> No
 def test_every_need_of_the_table_is_one_that_is_asked_for() -> None:
     """A row for a name that nothing has would never be looked at."""
     names = {*gcp_machines(), *gke_fabrics(), "dranet", "flex_start", "queued", "on_demand", "spot", "reservation"}
-    names |= {"gcsfuse", "lustre", "filestore"}
+    names |= {"gcsfuse", "lustre", "filestore", SEVERAL_VOLUMES}
     from gpufabric.hardware.gke import _minimums
 
     assert {row.of for row in _minimums()} <= names

@@ -19,7 +19,9 @@ def cached(**change: Any) -> CachedMountPlan:
 
 
 def plain(**change: Any) -> BucketMountPlan:
-    return resolve_bucket_mount(BucketMountSpec.parse({**MOUNT, **change}), "dev")
+    plan = resolve_bucket_mount(BucketMountSpec.parse({**MOUNT, **change}), "dev")
+    assert isinstance(plan, BucketMountPlan)
+    return plan
 
 
 def containers(plan: CachedMountPlan | BucketMountPlan) -> dict[str, Any]:

@@ -12,4 +12,8 @@ MOUNT: dict[str, Any] = {
     "node_selector": {"pool": "train"},
     "image": "ghcr.io/acme/gate:1.2",
 }
+CSI: dict[str, dict[str, Any]] = {
+    "gcsfuse": {"name": "train-model", "bucket": GCS, "path": "/models", "driver": "gcsfuse"},
+    "mountpoint": {"name": "train-model", "bucket": S3, "path": "/models", "driver": "mountpoint"},
+}
 CACHED: dict[str, Any] = {**MOUNT, "cache_path": "/mnt/nvme/cache", "cache_gib": 500}

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gpufabric.plan import explain
+from gpufabric.plan.mounts import CachedMountPlan
 from gpufabric.plan.storage.model import RolePlan
 from tests.spec.specs import CPU, H100, changed, plan_of, problems
 
@@ -43,7 +44,7 @@ def test_the_mounts_are_told_which_bucket_and_how_to_get_in() -> None:
     }
     assert (found.mount_args["cache_path"], found.mount_args["cache_gib"]) == ("/mnt/nvme/gpufabric/cache", 10500)
     assert found.mount_args["node_selector"] == {"pool": "train"}
-    assert found.mount is not None
+    assert isinstance(found.mount, CachedMountPlan)
     assert (found.mount.namespace, found.mount.own_namespace) == ("training", False)
 
 

@@ -339,10 +339,15 @@ def test_every_group_has_its_own_mount_and_cache() -> None:
 
 
 def test_the_mounts_alone_reach_the_bucket() -> None:
-    plan = aws.plan_of({**BOTH, "storage": ALL_AUTO})
+    plan = aws.plan_of({**BOTH, "storage": {**ALL_AUTO, "model": {"driver": "rclone"}}})
     assert bucket_accounts(plan.storage) == {
         "weights": [
             {"namespace": "gpufabric-prod-mount-train-model", "name": "mount-train-model"},
+            {"namespace": "gpufabric-prod-mount-train-ckpt", "name": "mount-train-ckpt"},
+        ]
+    }
+    assert bucket_accounts(aws.plan_of({**BOTH, "storage": ALL_AUTO}).storage) == {
+        "weights": [
             {"namespace": "gpufabric-prod-mount-train-ckpt", "name": "mount-train-ckpt"},
         ]
     }
@@ -362,7 +367,7 @@ def test_jobs_get_the_files_of_every_role_and_the_gate_none() -> None:
     paths = {each["name"]: each["mountPath"] for each in pod["containers"][0]["volumeMounts"] if each["name"] != "dshm"}
     assert paths == {
         "role-dataset": "/data",
-        "mount-train-model": "/models",
+        "mount-train-model": "/models/files",
         "mount-train-ckpt": "/checkpoints",
         "role-scratch": "/scratch",
     }

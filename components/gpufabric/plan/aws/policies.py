@@ -50,14 +50,19 @@ READ: Sequence[str] = ("s3:GetObject",)
 WRITE: Sequence[str] = (*READ, "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
 
 
-def bucket_access(bucket_arn: str, access: str) -> str:
-    """What pods may do with one bucket: list it, and read or write its objects. No versions, no settings."""
+def bucket_access(access: str, *bucket_arns: str) -> str:
+    """What pods may do with buckets: list them, and read or write their objects. No versions, no settings."""
+    objects = [f"{arn}/*" for arn in bucket_arns]
     return document(
-        {"Sid": "List", "Effect": "Allow", "Action": "s3:ListBucket", "Resource": bucket_arn},
+        {"Sid": "List", "Effect": "Allow", "Action": "s3:ListBucket", "Resource": _one_or_all(bucket_arns)},
         {
             "Sid": "Objects",
             "Effect": "Allow",
             "Action": list(READ if access == "read" else WRITE),
-            "Resource": f"{bucket_arn}/*",
+            "Resource": _one_or_all(objects),
         },
     )
+
+
+def _one_or_all(arns: Sequence[str]) -> str | list[str]:
+    return arns[0] if len(arns) == 1 else list(arns)

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+from gpufabric.hardware.bucket_drivers import MOUNTPOINT
 from gpufabric.hardware.lustre import lustre_throughputs
+from gpufabric.plan.aws.cluster import ClusterPlan
 from gpufabric.plan.aws.filesystem import LustrePlan
 from gpufabric.plan.aws.model import AwsParts, EksNodeGroupPlan
-from gpufabric.plan.storage.model import SharedFilesystem, Shelf
-from gpufabric.plan.storage.shelf import lustre, nodes_of
+from gpufabric.plan.storage.model import OwnDriver, SharedFilesystem, Shelf
+from gpufabric.plan.storage.shelf import NOT_MADE, lustre, nodes_of
 from gpufabric.spec.aws import AwsTrainingSpec
 
 
@@ -18,6 +20,7 @@ def shelf(spec: AwsTrainingSpec, parts: AwsParts, groups: Sequence[EksNodeGroupP
         buckets={key: {"kind": "s3", "name": each.bucket, "region": spec.region} for key, each in parts.stores.items()},
         filesystems={key: _filesystem(each) for key, each in parts.filesystems.items()},
         groups=nodes_of("aws", groups, spec.node_groups),
+        driver=OwnDriver(MOUNTPOINT, unknown="" if isinstance(parts.cluster, ClusterPlan) else NOT_MADE),
     )
 
 

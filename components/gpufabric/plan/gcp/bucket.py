@@ -14,7 +14,7 @@ _SHORTEST_SOFT_DELETE_DAYS = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GcsBucketPlan:
-    """A bucket: made, or found by its name. ``role``: of the pods of ``service_accounts``."""
+    """A bucket: made, or found by its name. ``role``: of the pods of ``service_accounts``; ``readers`` only read."""
 
     project: str
     region: str
@@ -22,16 +22,23 @@ class GcsBucketPlan:
     existing: bool
     role: str
     service_accounts: tuple[ServiceAccountRef, ...]
+    readers: tuple[ServiceAccountRef, ...]
     hierarchical_namespace: bool
     soft_delete_s: int
     dangling_upload_days: int
     protect: bool
     labels: Mapping[str, str]
 
+    @property
+    def grants(self) -> list[tuple[ServiceAccountRef, str]]:
+        """Each service account and its role."""
+        reads = [(account, _ROLES["read"]) for account in self.readers]
+        return [*((account, self.role) for account in self.service_accounts), *reads]
+
 
 def plan_bucket(spec: GcsBucketWish, *, at: str = "") -> GcsBucketPlan:
     """The plan of a bucket; raises :class:`SpecError`."""
-    problems = account_problems(spec.service_accounts)
+    problems = account_problems([*spec.service_accounts, *spec.readers])
     if spec.existing:
         decided = {"hierarchical_namespace", "soft_delete_days", "dangling_upload_days", "protect"}
         problems += exists_problems(decided & spec.model_fields_set, "the bucket exists and keeps its own settings")
@@ -49,6 +56,7 @@ def plan_bucket(spec: GcsBucketWish, *, at: str = "") -> GcsBucketPlan:
         existing=spec.existing,
         role=_ROLES[spec.access],
         service_accounts=tuple(spec.service_accounts),
+        readers=tuple(spec.readers),
         hierarchical_namespace=spec.hierarchical_namespace,
         soft_delete_s=spec.soft_delete_days * 86_400,
         dangling_upload_days=spec.dangling_upload_days,

@@ -2,15 +2,20 @@
 
 from collections.abc import Sequence
 
+from gpufabric.hardware.bucket_drivers import GCSFUSE
 from gpufabric.hardware.filestore import filestore_band
 from gpufabric.hardware.managed_lustre import managed_lustre_tiers
+from gpufabric.plan.gcp.cluster import GkeClusterPlan
 from gpufabric.plan.gcp.filesystem import FilestorePlan, FilesystemPlan, ManagedLustrePlan
 from gpufabric.plan.gcp.model import GcpParts, GkeNodePoolPlan
-from gpufabric.plan.storage.model import SharedFilesystem, Shelf
-from gpufabric.plan.storage.shelf import lustre, nodes_of
+from gpufabric.plan.gcp.version import version_problems
+from gpufabric.plan.storage.model import OwnDriver, SharedFilesystem, Shelf
+from gpufabric.plan.storage.shelf import NOT_MADE, lustre, nodes_of
 from gpufabric.spec.gcp import GcpTrainingSpec
 
 _BYTES_PER_MIB = 1024**2
+SEVERAL_VOLUMES = "gcsfuse-volumes"
+"""What the table of versions calls one bucket in one pod by several volumes: a role may share its bucket with another."""
 
 
 def shelf(spec: GcpTrainingSpec, parts: GcpParts, groups: Sequence[GkeNodePoolPlan]) -> Shelf:
@@ -21,7 +26,15 @@ def shelf(spec: GcpTrainingSpec, parts: GcpParts, groups: Sequence[GkeNodePoolPl
         buckets={key: {"kind": "gcs", "name": each.bucket} for key, each in parts.stores.items()},
         filesystems={key: _filesystem(each) for key, each in parts.filesystems.items()},
         groups=nodes_of("gcp", groups, spec.node_groups),
+        driver=_driver(parts),
     )
+
+
+def _driver(parts: GcpParts) -> OwnDriver:
+    if not isinstance(parts.cluster, GkeClusterPlan):
+        return OwnDriver(GCSFUSE, unknown=NOT_MADE)
+    old = version_problems(parts.cluster.version, [SEVERAL_VOLUMES], "")
+    return OwnDriver(GCSFUSE, lacking=old[0].reason if old else "")
 
 
 def _filesystem(plan: FilesystemPlan) -> SharedFilesystem:

@@ -1,5 +1,8 @@
 """What makes a mount impossible, or would lose what it was given."""
 
+from collections.abc import Iterator
+
+from gpufabric.hardware.bucket_drivers import MOUNTPOINT, RCLONE, bucket_drivers
 from gpufabric.local_nvme import contract as local_nvme
 from gpufabric.plan.images import unpinned
 from gpufabric.spec import Problem
@@ -19,9 +22,12 @@ def upload_seconds(size_gib: float, mbytes_per_s: float) -> float:
 
 
 def mount_problems(wish: MountSpec) -> list[Problem]:
-    """Of every mount."""
+    """Of every mount by rclone."""
     problems = [*unpinned("image", wish.image), *access_problems(wish)]
     problems += [each.below("bucket") for each in bucket_problems(wish.bucket)]
+    for key, fix in (("image", "write an image with Python 3.11; the gate's own will do"), ("node_selector", "write labels")):
+        if getattr(wish, key) is None:
+            problems.append(Problem(key, "missing: rclone runs on the nodes", fix))
     for key in ("upload_chunk_mib", "upload_concurrency"):
         if wish.bucket.kind == "gcs" and getattr(wish, key) is not None:
             problems.append(
@@ -83,8 +89,36 @@ def cache_problems(wish: CachedMountSpec) -> list[Problem]:
 
 
 def bucket_mount_problems(wish: BucketMountSpec) -> list[Problem]:
-    """A purpose that only a cache serves."""
-    if wish.purpose != "checkpoint":
-        return []
-    reason = "without a cache a file can be neither changed nor appended to, and a save waits for the bucket"
-    return [Problem("purpose", reason, "use CachedMount for checkpoints", RENAME_RULE)]
+    """A purpose that only a cache serves, and what the driver cannot do."""
+    problems = mount_problems(wish) if wish.driver == RCLONE else [*_csi_problems(wish)]
+    if wish.purpose == "checkpoint":
+        reason = "without a cache a file can be neither changed nor appended to, and a save waits for the bucket"
+        problems.append(Problem("purpose", reason, "use CachedMount for checkpoints", RENAME_RULE))
+    if wish.driver == RCLONE and wish.cache_gib is not None:
+        problems.append(Problem("cache_gib", "rclone keeps nothing here", "use CachedMount, or leave it out"))
+    return problems
+
+
+_OF_RCLONE = (
+    "node_selector",
+    "image",
+    "rclone_image",
+    "credentials_secret",
+    "service_account_annotations",
+    "read_chunk_mib",
+    "read_streams",
+    "upload_chunk_mib",
+    "upload_concurrency",
+)
+
+
+def _csi_problems(wish: BucketMountSpec) -> Iterator[Problem]:
+    yield from (each.below("bucket") for each in bucket_problems(wish.bucket))
+    kind, bucket = bucket_drivers()[wish.driver].bucket, wish.bucket
+    if bucket.kind != kind:
+        yield Problem("driver", f"{wish.driver} mounts buckets of kind {kind}, this one is {bucket.kind}", "leave it out")
+    elif wish.driver == MOUNTPOINT and (bucket.endpoint or bucket.provider not in (None, "AWS")):
+        yield Problem("driver", "mountpoint mounts buckets of AWS alone, this one is elsewhere", "leave it out")
+    for key in _OF_RCLONE:
+        if key in wish.model_fields_set and getattr(wish, key) is not None:
+            yield Problem(key, f"rclone's own; {wish.driver} is the cluster's driver", "leave it out")

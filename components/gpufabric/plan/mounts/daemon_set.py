@@ -47,7 +47,7 @@ def daemon_set(parts: MountParts) -> dict[str, Any]:
         "enableServiceLinks": False,
         "priorityClassName": "system-node-critical",
         "terminationGracePeriodSeconds": parts.drain_seconds + ENDING_S,
-        "nodeSelector": dict(wish.node_selector),
+        "nodeSelector": dict(wish.node_selector or {}),
         "tolerations": [dict(each) for each in TOLERATIONS],
         "containers": [_mount(parts), _agent(parts)],
         "volumes": _volumes(parts),

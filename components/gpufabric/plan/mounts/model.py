@@ -26,6 +26,11 @@ class MountPlan:
     role_rules: tuple[Mapping[str, Any], ...]
     pod: PodMount
 
+    @property
+    def account(self) -> Mapping[str, str]:
+        """The service account that reaches the bucket."""
+        return {"namespace": self.namespace, "name": self.object_name}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedMountPlan(MountPlan):

@@ -1,5 +1,6 @@
-"""What a pod needs to use a mount: the folder, and for a cached one the barrier at its end."""
+"""What a pod needs to use a mount: the folder or the claim, and for a cached one the barrier at its end."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,16 +16,71 @@ _HOW: Mapping[str, Any] = {"mountPropagation": "HostToContainer", "readOnly": Tr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PodMount:
-    """``files`` is where the bucket is, in a pod. ``drain_seconds`` 0: nothing has to be waited for."""
+class PodFolder(ABC):
+    """``files`` is where the bucket is, in a pod: the same folder whoever mounts it."""
 
     mount: str
     path: str
-    drain_seconds: int = 0
 
     @property
     def files(self) -> str:
         return f"{self.path}/{contract.FILES}"
+
+    def apply_to(self, spec: Mapping[str, Any], *, container: str | None = None) -> dict[str, Any]:
+        """A copy of ``spec`` with this mount merged in, as :meth:`PodProfile.apply_to`, and raises as it does."""
+        merge = Merge.of(spec, container)
+        self.merge_into(merge)
+        return merge.result
+
+    @abstractmethod
+    def merge_into(self, merge: Merge) -> None:
+        """Add it to a pod that a merge is at."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for stack outputs and users of other languages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodClaimed(PodFolder):
+    """A claim in the pod's own namespace. Nothing has to be waited for at its end: what was closed is in the bucket.
+
+    ``annotations``: of the pod, which the driver asks for.
+    """
+
+    claim: str
+    read_only: bool
+    annotations: Mapping[str, str]
+
+    @property
+    def volume(self) -> Mapping[str, Any]:
+        return {"name": f"mount-{self.mount}", "persistentVolumeClaim": {"claimName": self.claim, **self._how}}
+
+    @property
+    def _how(self) -> Mapping[str, Any]:
+        return {"readOnly": True} if self.read_only else {}
+
+    def merge_into(self, merge: Merge) -> None:
+        """Add it to a pod that a merge is at."""
+        merge.annotations(self.annotations)
+        merge.volume(self.volume, mount_path=self.files, **self._how)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for stack outputs and users of other languages."""
+        asked = {"podAnnotations": dict(self.annotations)} if self.annotations else {}
+        mount = {"name": self.volume["name"], "mountPath": self.files, **self._how}
+        return {"files": self.files, "volume": dict(self.volume), "volumeMount": mount, **asked}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodMount(PodFolder):
+    """A folder of the node. ``drain_seconds`` 0: nothing has to be waited for.
+
+    Kubernetes runs a preStop only when a pod is ended from outside; a job that must not succeed before its last save is in the
+    bucket calls ``flush`` itself. Uploads go on after a pod's end either way.
+    """
+
+    drain_seconds: int = 0
 
     @property
     def flush(self) -> tuple[str, ...]:
@@ -47,16 +103,6 @@ class PodMount:
     def grace_seconds(self) -> int:
         """The pod's terminationGracePeriodSeconds, at least; 0: as it is."""
         return self.drain_seconds + _AFTER_BARRIER_S if self.drain_seconds else 0
-
-    def apply_to(self, spec: Mapping[str, Any], *, container: str | None = None) -> dict[str, Any]:
-        """A copy of ``spec`` with this mount merged in, as :meth:`PodProfile.apply_to`, and raises as it does.
-
-        Kubernetes runs a preStop only when a pod is ended from outside; a job that must not succeed before its last save is
-        in the bucket calls ``flush`` itself. Uploads go on after a pod's end either way.
-        """
-        merge = Merge.of(spec, container)
-        self.merge_into(merge)
-        return merge.result
 
     def merge_into(self, merge: Merge) -> None:
         """Add it to a pod that a merge is at."""

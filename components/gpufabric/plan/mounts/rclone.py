@@ -4,16 +4,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from gpufabric.hardware.rclone import MountPreset
+from gpufabric.hardware.rclone import MountPreset, mount_preset
 from gpufabric.hardware.tables import Row
 from gpufabric.mounts import contract
-from gpufabric.spec.mounts import BucketSpec, CachedMountSpec, MountSpec
+from gpufabric.spec.mounts import BucketMountSpec, BucketSpec, CachedMountSpec, MountSpec
 
 KEEP_S = 365 * 24 * 3600
 """A cached file goes when room is needed, not with its age."""
 _TUNED = frozenset(each.name for each in fields(MountPreset)) - {each.name for each in fields(Row)} - {"name"}
 _SECRET_FILES = {"gcs": "key.json", "azure": "service-principal.json"}
 _SECRET_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+
+
+def purpose_preset(wish: BucketMountSpec) -> MountPreset:
+    """The preset of what a bucket without a cache is used for."""
+    return mount_preset("dataset" if wish.purpose == "dataset" else "checkpoint")
 
 
 def tuned(preset: MountPreset, wish: MountSpec) -> MountPreset:

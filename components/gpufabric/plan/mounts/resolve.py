@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
+from gpufabric.hardware.bucket_drivers import RCLONE
 from gpufabric.hardware.rclone import MountPreset, mount_preset, rclone_image
 from gpufabric.mounts import contract
 from gpufabric.plan.gate import digest
 from gpufabric.plan.mounts import rclone
 from gpufabric.plan.mounts.checks import bucket_mount_problems, cache_problems, mount_problems
+from gpufabric.plan.mounts.csi import CsiMountPlan, csi_mount
 from gpufabric.plan.mounts.daemon_set import MountParts, daemon_set
 from gpufabric.plan.mounts.guard import REPORT_RULES, guard, guard_binding
 from gpufabric.plan.mounts.model import BucketMountPlan, CachedMountPlan
 from gpufabric.plan.mounts.pod import PodMount
-from gpufabric.plan.names import dns_label, stack_slug
+from gpufabric.plan.names import mount_name
 from gpufabric.spec import SpecError
 from gpufabric.spec.mounts import BucketMountSpec, CachedMountSpec, MountSpec
 
@@ -25,7 +27,7 @@ def resolve_cached_mount(wish: CachedMountSpec, stack: str) -> CachedMountPlan:
     drain = 0 if set_to.read_only else wish.drain_seconds
     flags = [*rclone.mount_flags(set_to), *rclone.cache_flags(set_to, wish)]
     common = _common(wish, stack, set_to, flags, cache_path=f"{wish.cache_path}/{wish.name}", drain_seconds=drain)
-    policy = f"{_own_name(wish, stack)}-guard"
+    policy = f"{mount_name(wish.name, stack)}-guard"
     where, name = common["namespace"], common["object_name"]
     return CachedMountPlan(
         **common,
@@ -37,22 +39,19 @@ def resolve_cached_mount(wish: CachedMountSpec, stack: str) -> CachedMountPlan:
     )
 
 
-def resolve_bucket_mount(wish: BucketMountSpec, stack: str) -> BucketMountPlan:
-    """The plan of a bucket without a cache."""
-    if problems := [*mount_problems(wish), *bucket_mount_problems(wish)]:
+def resolve_bucket_mount(wish: BucketMountSpec, stack: str) -> BucketMountPlan | CsiMountPlan:
+    """The plan of a bucket without a cache: rclone on its nodes, or a claim that the cluster's driver serves."""
+    if problems := bucket_mount_problems(wish):
         raise SpecError(sorted(problems))
-    set_to = rclone.tuned(mount_preset("dataset" if wish.purpose == "dataset" else "checkpoint"), wish)
+    if wish.driver != RCLONE:
+        return csi_mount(wish, stack)
+    set_to = rclone.tuned(rclone.purpose_preset(wish), wish)
     flags = rclone.mount_flags(set_to)
     return BucketMountPlan(
         **_common(wish, stack, set_to, flags, cache_path=None, drain_seconds=0),
         role_rules=(),
         pod=PodMount(mount=wish.name, path=wish.path),
     )
-
-
-def _own_name(wish: MountSpec, stack: str) -> str:
-    """Unique in the cluster: a mount's folder on the nodes has its name alone, so that one node has one of a name."""
-    return dns_label(f"gpufabric-{stack_slug(stack)}-mount-{wish.name}")
 
 
 def _common(
@@ -80,7 +79,7 @@ def _common(
     of_cache = digest([cache_path, wish.bucket.model_dump(), wish.node_selector])[:16] if cache_path else ""
     return {
         "mount": wish.name,
-        "namespace": wish.namespace or _own_name(wish, stack),
+        "namespace": wish.namespace or mount_name(wish.name, stack),
         "own_namespace": wish.namespace is None,
         "object_name": name,
         "service_account_annotations": wish.service_account_annotations,

@@ -1,7 +1,9 @@
 """Decide where a role is kept: as it was asked for, or by rule, with the reason in one line."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from gpufabric.hardware.bucket_drivers import RCLONE
 from gpufabric.hardware.storage import BUCKET_CACHED, BUCKET_MOUNT, LOCAL_NVME, SHARED_FILESYSTEM, storage_backends
 from gpufabric.plan.mounts.checks import RENAME_RULE
 from gpufabric.plan.storage.model import (
@@ -50,7 +52,7 @@ def choose(role: str, wish: RoleSpec, has: Shelf, model: Choice | None) -> Choic
             if getattr(wish, key) is not None:
                 kind = FILESYSTEM if key == "filesystem" else BUCKET
                 return Problem(key, "does not apply to kind: auto, which decides it", f"leave it out, or write kind: {kind}")
-        return _auto(role, has, model)
+        return _auto(role, wish, has, model)
     if reason := _UNFIT.get((role, wish.kind)):
         return Problem("kind", reason, f"write {' or '.join((AUTO, *_KINDS[role]))}")
     if stray := _stray(wish):
@@ -58,7 +60,7 @@ def choose(role: str, wish: RoleSpec, has: Shelf, model: Choice | None) -> Choic
     return _asked(role, wish, has, model)
 
 
-def _auto(role: str, has: Shelf, model: Choice | None) -> Choice | Problem:
+def _auto(role: str, wish: RoleSpec, has: Shelf, model: Choice | None) -> Choice | Problem:
     """The first kind of the role's list that the stack has; a checkpoint's is the model's."""
     kinds = _KINDS[role]
     if role == CHECKPOINT and model:
@@ -67,9 +69,13 @@ def _auto(role: str, has: Shelf, model: Choice | None) -> Choice | Problem:
     kind = next((each for each in kinds if there[each]), None)
     if kind is None:
         return Problem("kind", f"auto found nothing: {_nothing(kinds, has)}", _offer(kinds, has))
-    asked = RoleSpec(kind=kind)  # type: ignore[arg-type]
+    asked = RoleSpec(kind=kind, driver=wish.driver if kind == BUCKET else None)  # type: ignore[arg-type]
     found = _asked(role, asked, has, model)
-    return found if isinstance(found, Problem) else _made(kind, found.key, found.mode, _why(role, found, model))
+    if isinstance(found, Problem):
+        return found
+    own = has.driver if found.driver == RCLONE and wish.driver is None else None
+    doubt = own and (own.lacking or own.unknown)
+    return replace(found, why=f"{_why(role, found, model)}{f'; {RCLONE}, since {doubt}' if doubt else ''}")
 
 
 def _asked(role: str, wish: RoleSpec, has: Shelf, model: Choice | None) -> Choice | Problem:
@@ -109,7 +115,23 @@ def _mounted(role: str, wish: RoleSpec, has: Shelf, store: str) -> Choice | Prob
         straight = "" if role == CHECKPOINT else f", or write mode: {MOUNT}"
         fix = f"write {has.offers[NVME]} for it, keep the role on a shared file system{straight}"
         return Problem("mode", f"{MOUNT_CACHED} needs local NVMe; {_nothing((NVME,), has)}", fix)
-    return made
+    if mode == MOUNT_CACHED:
+        return made
+    driver = _driver(wish, has)
+    return driver if isinstance(driver, Problem) else replace(made, driver=driver)
+
+
+def _driver(wish: RoleSpec, has: Shelf) -> str | Problem:
+    """Who mounts a bucket straight: the cloud's own driver where it is sure to be there, else rclone."""
+    own = has.driver
+    if wish.driver is None:
+        return own.name if own and not (own.unknown or own.lacking) else RCLONE
+    if wish.driver == RCLONE:
+        return RCLONE
+    if own is None or own.name != wish.driver:
+        there = f"{own.name} or {RCLONE}" if own else RCLONE
+        return Problem("driver", f"{wish.driver} is not a driver of {has.cloud}'s clusters", f"write {there}, or leave it out")
+    return Problem("driver", own.lacking, f"write {RCLONE}, or leave it out") if own.lacking else own.name
 
 
 def _made(kind: str, key: str, mode: str, why: str) -> Choice:

@@ -12,7 +12,8 @@ def role_lines(roles: Iterable[RolePlan]) -> Iterator[Line]:
     """One line for each role of a stack."""
     for plan in roles:
         where = f"{_NOUNS[plan.choice.kind]} {plan.name}" if plan.name else "local NVMe"
-        how = f", {plan.choice.mode}" if plan.choice.mode else ""
+        by = f" by {plan.choice.driver}" if plan.choice.driver else ""
+        how = f", {plan.choice.mode}{by}" if plan.choice.mode else ""
         kept = "durable" if plan.choice.backend.durable else "lost with its node"
         usd = plan.usd_per_month
         cost = f"{'not known' if usd is None else f'{usd:.2f} US dollars'} ({plan.cost_why})"
@@ -23,7 +24,7 @@ def speed_lines(roles: Iterable[RolePlan], group: str) -> Iterator[Line]:
     """What the roles are on the nodes of a group."""
     for plan in roles:
         found = plan.on(group)
-        cache = f"; {_cache(found)}" if plan.choice.mode == MOUNT_CACHED else ""
+        cache = f"; {_cache(found)}" if plan.choice.mode == MOUNT_CACHED else _read_cache(found)
         yield Line(f"{plan.role}, per node", f"{_rates(found)}{cache}", found.source)
 
 
@@ -44,3 +45,9 @@ def _cache(found: OnGroup) -> str:
         return size
     drained = f"an ending pod waits {args['drain_seconds']} s for uploads"
     return f"{size}, {drained}: good for checkpoints of {found.largest_checkpoint_gib} GiB per node"
+
+
+def _read_cache(found: OnGroup) -> str:
+    """Of a CSI driver, where it was asked for."""
+    size = found.mount_args.get("cache_gib")
+    return f"; what was read is kept, up to {size} GiB for each pod" if size else ""

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gpufabric.hardware.bucket_drivers import bucket_drivers
 from gpufabric.hardware.storage import StorageBackend
 
 if TYPE_CHECKING:
-    from gpufabric.plan.mounts import MountPlan  # which stacks without mounts need not load
+    from gpufabric.plan.mounts import CsiMountPlan, MountPlan  # which stacks without mounts need not load
 
 DATASET, MODEL, CHECKPOINT, SCRATCH = ROLES = ("dataset", "model", "checkpoint", "scratch")
 AUTO, BUCKET, FILESYSTEM, NVME = "auto", "bucket", "shared_filesystem", "local_nvme"
@@ -31,6 +32,18 @@ class SharedFilesystem:
     read_gbytes_per_s: float | None = None
     write_gbytes_per_s: float | None = None
     source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDriver:
+    """The cloud's CSI driver for buckets. ``unknown``: why it may not be there, then it has to be asked for by name.
+
+    ``lacking``: why it cannot be there.
+    """
+
+    name: str
+    unknown: str = ""
+    lacking: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +71,7 @@ class Shelf:
     """All that a stack can keep files in. ``buckets``: what a mount is told of each bucket, by its key under ``stores``.
 
     ``access``: what else it is told there, to get in. ``offers``: what a stack of this cloud writes to have more, by kind.
-    ``region`` is empty where there is none.
+    ``region`` is empty where there is none. ``driver``: None where the cloud has none.
     """
 
     cloud: str
@@ -68,6 +81,7 @@ class Shelf:
     groups: tuple[Nodes, ...]
     access: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     offers: Mapping[str, str] = field(default_factory=lambda: OFFERS)
+    driver: OwnDriver | None = None
 
     @property
     def all_have_nvme(self) -> bool:
@@ -77,13 +91,22 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Where a role is kept. ``key``: under ``stores`` or ``filesystems``; empty on local NVMe. ``why``: one line."""
+    """Where a role is kept. ``key``: under ``stores`` or ``filesystems``; empty on local NVMe. ``why``: one line.
+
+    ``driver``: who mounts a bucket straight; empty else.
+    """
 
     kind: str
     key: str
     mode: str
     why: str
     backend: StorageBackend
+    driver: str = ""
+
+    @property
+    def by_csi(self) -> bool:
+        """Whether the cluster's own driver mounts it."""
+        return self.driver in bucket_drivers()
 
     @property
     def place(self) -> tuple[str, str]:
@@ -106,14 +129,17 @@ class OnGroup:
     write_gbytes_per_s: float | None
     source: str
     mount_args: Mapping[str, Any] = field(default_factory=dict)
-    mount: "MountPlan | None" = None
+    mount: "MountPlan | CsiMountPlan | None" = None
     folder: str = ""
     largest_checkpoint_gib: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolePlan:
-    """One role. ``usd_per_month`` None: not known, and ``cost_why`` says what is missing."""
+    """One role. ``usd_per_month`` None: not known, and ``cost_why`` says what is missing.
+
+    ``reader``: service account of jobs, where they reach a bucket by their own identity; else empty.
+    """
 
     role: str
     choice: Choice
@@ -121,6 +147,7 @@ class RolePlan:
     path: str
     usd_per_month: float | None
     cost_why: str
+    reader: Mapping[str, str]
     groups: tuple[OnGroup, ...]
 
     def on(self, group: str) -> OnGroup:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpufabric.plan.mounts import MountPlan, resolve_bucket_mount, resolve_cached_mount
+from gpufabric.plan.mounts import CsiMountPlan, MountPlan, resolve_bucket_mount, resolve_cached_mount
 from gpufabric.plan.storage.cache import cache_gib, drain_seconds, largest_checkpoint_gib, upload_rate
 from gpufabric.plan.storage.model import CHECKPOINT, DATASET, MOUNT_CACHED, Choice, Nodes, OnGroup, Shelf
 from gpufabric.spec import SpecError
@@ -46,7 +46,7 @@ class MountMaker:
         largest = largest_checkpoint_gib(wish, args["cache_gib"]) if isinstance(wish, CheckpointRoleSpec) else None
         return replace(found, mount_args=args, mount=mount, largest_checkpoint_gib=largest)
 
-    def _resolve(self, choice: Choice, args: Mapping[str, Any]) -> MountPlan:
+    def _resolve(self, choice: Choice, args: Mapping[str, Any]) -> MountPlan | CsiMountPlan:
         if choice.mode == MOUNT_CACHED:
             return resolve_cached_mount(CachedMountSpec.parse(args), self.stack)
         return resolve_bucket_mount(BucketMountSpec.parse(args), self.stack)
@@ -56,10 +56,12 @@ class MountMaker:
             "name": f"{nodes.group}-{_WORDS[role]}",
             "bucket": dict(self.has.buckets[choice.key]),
             "path": path_of(role, wish),
-            "node_selector": dict(nodes.selector),
-            "image": self.image,
             **self.has.access.get(choice.key, {}),
         }
+        if choice.by_csi:
+            kept = {} if wish.cache_gib is None else {"cache_gib": wish.cache_gib}
+            return {**args, "purpose": role, "read_only": True, "driver": choice.driver, **kept}
+        args |= {"node_selector": dict(nodes.selector), "image": self.image}
         if choice.mode != MOUNT_CACHED:
             return {**args, "purpose": role, "read_only": True}
         cache = {

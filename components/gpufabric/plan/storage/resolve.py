@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from gpufabric.hardware.bucket_drivers import GCSFUSE
+from gpufabric.plan.mounts.csi import NAMESPACE
 from gpufabric.plan.storage.cache import cache_problems
 from gpufabric.plan.storage.choose import choose
 from gpufabric.plan.storage.model import (
@@ -36,12 +38,21 @@ def plan_storage(spec: StorageSpec | None, has: Shelf, *, image: str, stack: str
         else:
             chosen[role] = found
     problems += [each.below("storage") for each in (*_between(chosen, wishes), *_unused(chosen, wishes, has))]
-    cached = {role: wishes[role] for role in ROLES if role in chosen and chosen[role].mode == MOUNT_CACHED}
+    cached = {role: wishes[role] for role in ROLES if role in chosen and _caches(chosen[role], wishes[role])}
     problems += [each.below("storage") for each in cache_problems(cached, has.groups)]
+    if spec and "service_account" in spec.model_fields_set and not any(each.driver == GCSFUSE for each in chosen.values()):
+        reason = f"no role is read by {GCSFUSE}, which alone reads as the job"
+        problems.append(Problem("storage.service_account", reason, "leave it out"))
     if problems:
         raise SpecError(problems)
     maker = MountMaker(has, cached, image, stack)
-    return tuple(_role(role, chosen[role], wishes[role], maker) for role in ROLES if role in chosen)
+    account = spec.service_account if spec else ""
+    return tuple(_role(role, chosen[role], wishes[role], maker, account) for role in ROLES if role in chosen)
+
+
+def _caches(choice: Choice, wish: RoleSpec) -> bool:
+    """Whether it has its part of the nodes' disks: a CSI driver only where it was asked for."""
+    return choice.mode == MOUNT_CACHED or (choice.by_csi and wish.cache_gib is not None)
 
 
 def _between(chosen: Mapping[str, Choice], wishes: Mapping[str, RoleSpec]) -> list[Problem]:
@@ -69,11 +80,13 @@ def _unused(chosen: Mapping[str, Choice], wishes: Mapping[str, RoleSpec], has: S
     problems = []
     for role, choice in chosen.items():
         wish = wishes[role]
-        if choice.mode != MOUNT_CACHED:
+        where = f"{_place(choice)} through {choice.mode}" if choice.mode else _place(choice)
+        if not _caches(choice, wish):
             for key in ("cache_gib", "upload_mbytes_per_s", "drain_seconds"):
                 if getattr(wish, key, None) is not None:
-                    where = f"{_place(choice)} through {choice.mode}" if choice.mode else _place(choice)
                     problems.append(Problem(f"{role}.{key}", f"{where} has no cache", "leave it out"))
+        if wish.driver is not None and not choice.driver:
+            problems.append(Problem(f"{role}.driver", f"{where} has no choice of drivers", "leave it out"))
         room = has.filesystems[choice.key].size_gib if choice.kind == FILESYSTEM else None
         if choice.kind == NVME:
             room = min((each.nvme_gib for each in has.groups), default=None)
@@ -84,7 +97,7 @@ def _unused(chosen: Mapping[str, Choice], wishes: Mapping[str, RoleSpec], has: S
     return problems
 
 
-def _role(role: str, choice: Choice, wish: RoleSpec, maker: MountMaker) -> RolePlan:
+def _role(role: str, choice: Choice, wish: RoleSpec, maker: MountMaker, account: str) -> RolePlan:
     has = maker.has
     usd, why = monthly_cost(choice, wish.size_gib, has)
     groups = [on_group(choice, nodes, has) for nodes in has.groups]
@@ -92,5 +105,12 @@ def _role(role: str, choice: Choice, wish: RoleSpec, maker: MountMaker) -> RoleP
         groups = [maker.mounted(role, choice, wish, nodes, found) for nodes, found in zip(has.groups, groups, strict=True)]
     name = str(has.buckets[choice.key]["name"]) if choice.kind == BUCKET else choice.key
     return RolePlan(
-        role=role, choice=choice, name=name, path=path_of(role, wish), usd_per_month=usd, cost_why=why, groups=tuple(groups)
+        role=role,
+        choice=choice,
+        name=name,
+        path=path_of(role, wish),
+        usd_per_month=usd,
+        cost_why=why,
+        reader={"namespace": NAMESPACE, "name": account} if choice.driver == GCSFUSE else {},
+        groups=tuple(groups),
     )

@@ -10,6 +10,8 @@ from gpufabric.plan.cloud_model import CloudGroupPlan
 from gpufabric.plan.storage.model import Nodes, SharedFilesystem
 from gpufabric.spec.cloud import CloudNodeGroupSpec
 
+NOT_MADE = "the cluster exists, and whether it has the driver is not known"
+"""Of a cluster that the stack does not make."""
 _BYTES_PER_GIB = 1024**3
 
 

@@ -17,7 +17,8 @@ def on_group(choice: Choice, nodes: Nodes, has: Shelf) -> OnGroup:
     if choice.kind == BUCKET:
         row = choice.backend
         reads, writes = row.read_gbytes_per_s, row.write_gbytes_per_s
-        return replace(base, read_gbytes_per_s=reads, write_gbytes_per_s=writes, source=_PUBLISHED)
+        source = f"{_PUBLISHED}, by another driver" if choice.by_csi else _PUBLISHED
+        return replace(base, read_gbytes_per_s=reads, write_gbytes_per_s=writes, source=source)
     if choice.kind != FILESYSTEM:
         return replace(base, folder=nodes.scratch_path)
     shared = has.filesystems[choice.key]

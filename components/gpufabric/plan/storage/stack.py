@@ -25,6 +25,12 @@ def bucket_accounts(roles: Sequence[RolePlan]) -> Mapping[str, list[dict[str, st
     accounts: dict[str, list[dict[str, str]]] = {}
     for plan in roles:
         mounts = [each.mount for each in plan.groups if each.mount and plan.choice.kind == BUCKET]
-        own = [{"namespace": mount.namespace, "name": mount.object_name} for mount in mounts]
+        own = [dict(mount.account) for mount in mounts if mount.account]
         accounts.setdefault(plan.choice.key, []).extend(own)
     return {key: each for key, each in accounts.items() if each}
+
+
+def bucket_readers(roles: Sequence[RolePlan]) -> Mapping[str, list[dict[str, str]]]:
+    """Service accounts of jobs that read a bucket by their own identity, by the bucket's key."""
+    # One account for all roles: a bucket of two roles has it once.
+    return {plan.choice.key: [dict(plan.reader)] for plan in roles if plan.reader}

@@ -36,6 +36,15 @@ class S3BucketWish(AwsStoreSpec):
     """Tags of everything that is made."""
 
 
+class MountpointDriverWish(Wish):
+    """What the driver of Mountpoint for S3 is asked for."""
+
+    access: Literal["read", "write"] = "read"
+    """What it may do with the buckets: ``read``, or ``write`` (read, write and delete objects)."""
+    tags: Tags = Field(default_factory=dict)
+    """Tags of everything that is made."""
+
+
 class AwsFilesystemSpec(Wish):
     """A Lustre file system, PERSISTENT_2 on SSD."""
 

@@ -20,12 +20,16 @@ class RoleSpec(Wish):
     """Of a shared file system: its key under ``filesystems``. Default: the only one."""
     mode: Literal["MOUNT", "MOUNT_CACHED"] | None = None
     """Of a bucket: ``MOUNT`` (straight) or ``MOUNT_CACHED`` (through the node's NVMe). Default: what suits the role."""
+    driver: Literal["rclone", "gcsfuse", "mountpoint"] | None = None
+    """Of ``MOUNT``: who mounts the bucket. Default: the CSI driver of a cluster that the stack makes, ``gcsfuse`` on GKE and
+    ``mountpoint`` on EKS; else ``rclone``."""
     path: PodPath | None = None
     """Folder in pods. Default: ``/data``, ``/models``, ``/checkpoints`` or ``/scratch``."""
     size_gib: Annotated[WholeNumber, Field(ge=1, le=100_000_000)] | None = None
     """What the role holds, 1 to 100,000,000 GiB: for its cost, and whether it fits. Default: not known."""
     cache_gib: Annotated[WholeNumber, Field(ge=1, le=100_000)] | None = None
-    """Of ``MOUNT_CACHED``: cache on each node, 1 to 100,000 GiB. Default: an equal share of three quarters of the NVMe."""
+    """Cache on each node, 1 to 100,000 GiB. Default: of ``MOUNT_CACHED`` an equal share of three quarters of the NVMe, of
+    ``MOUNT`` none; with rclone it can have none."""
 
 
 class CheckpointRoleSpec(RoleSpec):
@@ -50,3 +54,5 @@ class StorageSpec(Wish):
     """Saves: written by all ranks at once, read on resume. Default: not planned."""
     scratch: RoleSpec | None = None
     """What may be lost with its node. Default: not planned."""
+    service_account: Name = "default"
+    """Service account of jobs, in the namespace ``default``: with ``gcsfuse`` it reads the bucket."""

@@ -38,6 +38,8 @@ class GcsBucketWish(GcpStoreSpec):
     """What pods may do: ``read``, or ``write`` (read, write and delete objects)."""
     service_accounts: list[ServiceAccountRef] = Field(default_factory=list)
     """Service accounts of the project's clusters whose pods may reach the bucket."""
+    readers: list[ServiceAccountRef] = Field(default_factory=list)
+    """Service accounts whose pods may read the bucket, whatever ``access`` says."""
     soft_delete_days: Annotated[WholeNumber, Field(ge=0, le=90)] = 7
     """For how many days a deleted or overwritten object can be restored, 7 to 90, or 0 for none."""
     dangling_upload_days: Annotated[WholeNumber, Field(ge=1, le=365)] = 7
