@@ -41,8 +41,7 @@ CLUSTER = "bench"
 GATES = 3
 HOLD = "sleep 123"
 IMPORT_OURS = "import gpufabric.kubernetes"
-IMPORT_FLOOR = """
-import pulumi, pydantic, yaml
+IMPORT_FLOOR = f"""{bench_clouds.LIBRARIES}
 from pulumi_kubernetes.batch.v1 import Job
 from pulumi_kubernetes.core.v1 import ConfigMap
 from pulumi_kubernetes.networking.v1 import NetworkPolicy

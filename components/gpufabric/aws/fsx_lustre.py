@@ -8,7 +8,7 @@ from pulumi_aws import ec2, eks, fsx, vpc
 
 from gpufabric.kubernetes.handles import given, wishes
 from gpufabric.kubernetes.volumes import shared_volume
-from gpufabric.plan.aws.filesystem import ADDON, DRIVER, LustrePlan, plan_filesystem
+from gpufabric.plan.aws.filesystem import ADDON, DRIVER, plan_filesystem
 from gpufabric.spec import SpecError
 from gpufabric.spec.aws.storage import FsxLustreWish
 
@@ -159,8 +159,3 @@ class FsxLustre(ComponentResource):
             parent=self,
             after=driver,
         )
-
-
-def lustre_plan(file_system: FsxLustre) -> LustrePlan:
-    """The plan a file system was built from: for tests and for stacks that print it."""
-    return file_system._plan

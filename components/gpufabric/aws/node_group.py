@@ -16,7 +16,7 @@ from gpufabric.kubernetes import clock
 from gpufabric.kubernetes.args import NodeGroupArgs
 from gpufabric.kubernetes.handles import given, wishes
 from gpufabric.plan import PodProfile, decide_hardware, pod_profile
-from gpufabric.plan.aws import EksNodeGroupPlan, plan_alone
+from gpufabric.plan.aws import plan_alone
 from gpufabric.plan.aws.lookup import wants
 from gpufabric.plan.aws.policies import trust
 from gpufabric.plan.aws.regions import region_of
@@ -255,8 +255,3 @@ class EksGpuNodeGroup(ComponentResource):
             max_size=scale_up.nodes,
             opts=self._child,
         )
-
-
-def node_group_plan(group: EksGpuNodeGroup) -> EksNodeGroupPlan:
-    """The plan that a group was built from: for tests and for stacks that print it."""
-    return group._plan

@@ -58,9 +58,12 @@ def name_part(letters: int) -> AfterValidator:
 
 
 class Wish(BaseModel):
-    """Base of every spec model. ``strict``: the string ``"2"`` is not a number of nodes."""
+    """Base of every spec model.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    ``strict``: the string ``"2"`` is not a number of nodes. ``defer_build``: a program of one cloud uses a few of the models.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     @classmethod
     def parse(cls, raw: object, path: str = "") -> Self:

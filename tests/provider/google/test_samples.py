@@ -14,7 +14,7 @@ from tools.googleprovider.seeds import existing
 from tools.judge.request import Record
 from tools.samples.plans import RECORDED, config_of, samples
 
-# The one with RDMA and the one with a VPC per card: between them they have every kind of resource.
+# The one with RDMA and the one with a VPC per card: both ways of a network. Buckets' members are in the soak's samples.
 AT_ONCE = ("gcp-a3-mega", "gcp-a3-ultra")
 SAMPLES = [pytest.param(name, marks=[] if name in AT_ONCE else pytest.mark.soak) for name in samples("gcp")]
 
