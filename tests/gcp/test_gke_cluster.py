@@ -219,6 +219,11 @@ BAD: dict[str, tuple[dict[str, Any], tuple[str, ...], list[str]]] = {
         (),
         ["training.kubernetes_version: unknown Kubernetes version of GKE '1.20'"],
     ),
+    "nodes that cannot mount Lustre by its port": (
+        {"kubernetes_version": "1.33.2-gke.4655000", "csi_drivers": ["lustre"]},
+        (),
+        ["training.kubernetes_version: lustre works from 1.33.2-gke.4780000 on; 1.33.2-gke.4655000 is older; "],
+    ),
     "a zone of another region": ({"zone": "us-east4-a"}, (), ["training.zone: us-east4-a is not in us-central1; "]),
     "everybody as administrator": (
         {"admin_principals": ["allUsers"]},

@@ -6,6 +6,7 @@ when; two of each in `make test` where that costs seconds, ten in the soak.
 
 import json
 import random
+import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from gpufabric.validation.api import path
 from gpufabric.validation.judge import size_text
 from tests.local.conftest import LocalCluster
 from tests.local.faulty_all_reduce import Chosen
-from tests.local.gate_stack import GateStack, make_stack
+from tests.local.gate_stack import FLOOR, SLOW_LINK, GateStack, make_stack, send
 from tools.image.derived import derive
 from tools.localcluster.lifecycle import existing
 from tools.localcluster.waits import wait_until
@@ -73,12 +74,12 @@ def ended(stack: GateStack, log: str, group: str, outcome: str, *words: str) -> 
     assert "Next: " in log
 
 
-def write_sides(stack: GateStack, run: int, max_size: str = "4M") -> None:
+def write_sides(stack: GateStack, run: int, **validation: Any) -> None:
     groups = [
         {"name": side, "node_selector": {"side": side}, "accelerators": "cpu", "nodes": 2, "network_tier": "standard"}
         for side in SIDES
     ]
-    stack.write_groups([{**each, "fabric": "ethernet"} for each in groups], max_size=max_size, run=run)
+    stack.write_groups([{**each, "fabric": "ethernet"} for each in groups], run=run, **validation)
 
 
 def rank_pods(stack: GateStack, side: str) -> list[dict[str, Any]]:
@@ -90,13 +91,16 @@ def both_run(stack: GateStack, side: str) -> bool:
     return [pod["status"]["phase"] for pod in rank_pods(stack, side)] == ["Running"] * 2
 
 
-def while_both_measure(stack: GateStack, log: Path, run: int, fault: Callable[[], None]) -> tuple[int, str]:
-    """An ``up`` of both sides, and a fault in the middle of their long sweeps; its exit code and its log."""
-    write_sides(stack, run, max_size="16M")
+def while_both_measure(
+    stack: GateStack, log: Path, run: int, fault: Callable[[dict[str, list[int]]], None], **validation: Any
+) -> tuple[int, str]:
+    """An ``up`` of both sides, and a fault in the middle of their long sweeps; its exit code and its log.
+
+    ``fault`` gets the processes of each side's ranks.
+    """
+    write_sides(stack, run, **{"max_size": "16M", **validation})
     up = stack.start(log, "--continue-on-error")
-    for side in SIDES:
-        stack.await_ranks(2, side)
-    fault()
+    fault({side: stack.await_ranks(2, side) for side in SIDES})
     code = up.wait(timeout=240)
     said = log.read_text("utf-8")
     assert "Traceback" not in said
@@ -118,13 +122,61 @@ def test_late_names_only_delay(four: LocalCluster, sides: GateStack, tmp_path: P
     assert sides.labels() == dict.fromkeys(WORKERS, "pass")
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (2, *SOAK_SEEDS))])
+def a_seed_for_each_side() -> Any:
+    """Two seeds share an ``up``: (1, 2) in `make test`, up to (9, 10) in the soak."""
+    pairs = [(seed, seed + 1) for seed in range(1, 10, 2)]
+    return pytest.mark.parametrize(
+        "seeds", [pairs[0], *(pytest.param(pair, marks=pytest.mark.soak) for pair in pairs[1:])], ids=str
+    )
+
+
+@a_seed_for_each_side()
+def test_slow_links_fail_with_both_figures_and_a_repair_passes(
+    four: LocalCluster, sides: GateStack, seeds: tuple[int, int]
+) -> None:
+    write_sides(sides, run=400 + seeds[0], max_size="1M")
+    for seed, nodes in zip(seeds, SIDES.values(), strict=True):
+        throw = random.Random(seed)  # noqa: S311 - a seed, not a secret
+        four.degrade(throw.choice(nodes), throw.choice(["10mbit", SLOW_LINK]))
+    try:
+        failed = sides.up("--continue-on-error")
+    finally:
+        four.restore()
+    assert failed.returncode != 0
+    assert "Traceback" not in failed.stdout
+    for side, nodes in SIDES.items():
+        over = f"at 1 MiB over {', '.join(nodes)}; wanted at least {FLOOR} GB/s (floor given in the spec)"
+        ended(sides, failed.stdout, side, "fail", over)
+        assert verdict(sides, side)["busbw_gbytes_per_s"] < FLOOR
+    assert sides.labels() == dict.fromkeys(WORKERS, "fail")
+    done = sides.up()  # no input changed: a gate that failed runs again by itself
+    assert done.returncode == 0, done.stdout
+    assert sides.labels() == dict.fromkeys(WORKERS, "pass")
+
+
+@a_seed_for_each_side()
+def test_hanging_benchmarks_end_by_their_deadline(sides: GateStack, tmp_path: Path, seeds: tuple[int, int]) -> None:
+    def fault(ranks: dict[str, list[int]]) -> None:
+        for seed, side in zip(seeds, SIDES, strict=True):
+            throw = random.Random(seed)  # noqa: S311 - a seed, not a secret
+            time.sleep(throw.uniform(0, 1))
+            send(throw.choice(ranks[side]), signal.SIGSTOP)
+
+    log = tmp_path / "up.log"
+    code, said = while_both_measure(sides, log, 500 + seeds[0], fault, max_size="64M", benchmark_minutes=0.2)
+    assert code != 0
+    for side in SIDES:
+        ended(sides, said, side, "unknown", "the benchmark did not end within 12 s and was stopped")
+    assert "timed out" not in said.partition("UNKNOWN")[0], "an outer clock rang first"
+
+
+@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(3, 11))])
 def test_a_node_that_dies_and_a_pod_that_is_evicted(four: LocalCluster, sides: GateStack, tmp_path: Path, seed: int) -> None:
     throw = random.Random(seed)  # noqa: S311 - a seed, not a secret
     dying, other = throw.sample(list(SIDES), 2)
     node, index = throw.choice(SIDES[dying]), throw.randrange(2)
 
-    def fault() -> None:
+    def fault(_: dict[str, list[int]]) -> None:
         name, namespace = rank_pods(sides, other)[index]["metadata"]["name"], f"gpufabric-gate-{other}"
         eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
         time.sleep(throw.uniform(0, 2))
@@ -144,7 +196,7 @@ def test_a_node_that_dies_and_a_pod_that_is_evicted(four: LocalCluster, sides: G
 def test_the_coordinators_node_dies(four: LocalCluster, sides: GateStack, tmp_path: Path) -> None:
     """Their Jobs start the coordinators again: they clear what was left, measure anew, and the same ``up`` passes."""
 
-    def fault() -> None:
+    def fault(_: dict[str, list[int]]) -> None:
         four.kill("system")
         four.revive("system")
 

@@ -40,8 +40,8 @@ def fits(version: str, need: str) -> bool:
         ("1.33", "dranet", False),
         ("1.32.2-gke.1652000", "flex_start", True),
         ("1.32.1", "flex_start", False),
-        ("1.33.2-gke.4655000", "lustre", True),
-        ("1.33.2-gke.4654999", "lustre", False),
+        ("1.33.2-gke.4780000", "lustre", True),
+        ("1.33.2-gke.4779999", "lustre", False),
         ("1.20", "g2-standard-96", True),  # from no known version on
         ("1.20", "on_demand", True),
     ],
@@ -86,7 +86,7 @@ def test_a_driver_that_needs_a_newer_version() -> None:
     """On older nodes GKE's metadata server has the port on which Lustre's client listens."""
     raw = {**with_group(), "filesystems": {"data": {"size_gib": 36_000}}, "cluster": {"kubernetes_version": "1.32"}}
     (line,) = says(raw)
-    assert line.startswith("cluster.kubernetes_version: lustre works from 1.33.2-gke.4655000 on; 1.32 is older; write a newer ")
+    assert line.startswith("cluster.kubernetes_version: lustre works from 1.33.2-gke.4780000 on; 1.32 is older; write a newer ")
     assert plan_of({**raw, "cluster": {"kubernetes_version": "1.33"}}).version == "1.33"
 
 
