@@ -65,6 +65,10 @@ class FakeCluster:
                 labels = {**group.node_selector, "kubernetes.io/hostname": name}
                 self.nodes.append(node(name, labels=labels, allocatable=dict(group.profile.fabric.resources), images=images))
         self.nodes.append(node("system", images=images))
+        for args in (each.mount_args for role in plan.storage for each in role.groups if each.mount):
+            at = f"/api/v1/namespaces/{args.get('namespace')}"
+            keys = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "a2V5")
+            self.found |= {at: {}, f"{at}/secrets/{args.get('credentials_secret')}": {"data": keys}}
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -8,6 +8,7 @@ from typing import Any
 from gpufabric.plan import GroupPlan, StackPlan
 from gpufabric.plan.queue import API_GROUP
 from gpufabric.plan.queue import RESOURCES as QUEUE_RESOURCES
+from gpufabric.preflight.buckets import bucket_problems
 from gpufabric.preflight.daemonsets import daemonset_problems
 from gpufabric.preflight.kubeconfig import KubeconfigError, connect
 from gpufabric.preflight.kueue import kueue_problems, level_problems
@@ -41,11 +42,12 @@ _NEEDED_TO_KEEP: Sequence[tuple[str, str, str]] = (
 )
 """For the controller, where the gate is kept running; the last one is granted to it, so one must have it himself."""
 _NEEDED_TO_QUEUE: Sequence[tuple[str, str, str]] = tuple((API_GROUP, plural, "create") for plural in QUEUE_RESOURCES.values())
-_NEEDED_FOR_NVME: Sequence[tuple[str, str, str]] = (
+_NEEDED_FOR_DISKS: Sequence[tuple[str, str, str]] = (
     ("apps", "daemonsets", "create"),
     ("admissionregistration.k8s.io", "validatingadmissionpolicies", "create"),
     ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", "create"),
 )
+"""For mounts of buckets and for local NVMe: what holds files on nodes is guarded."""
 _NEEDED_FOR_VOLUMES = ("storage.k8s.io", "storageclasses", "create")
 _CLUSTER = "cluster.existing"
 _IMAGES_LISTED = 50  # a node lists no more of its images (kubelet configuration, nodeStatusMaxImages): then nobody knows
@@ -66,6 +68,8 @@ def preflight_kubernetes(plan: StackPlan) -> None:
     try:
         problems += _permissions(api, plan)
         problems += kueue_problems(api, plan)
+        if _mounts(plan):
+            problems += bucket_problems(api, plan)
         nodes = api.list(path("nodes"))
         daemonsets = api.list(path("daemonsets", group="apps")) if any(map(_taints, plan.groups)) else []
     except ApiError as error:
@@ -122,7 +126,7 @@ def _permissions(api: Api, plan: StackPlan) -> Iterator[Problem]:
     needed += _NEEDED_TO_QUEUE if any(group.queue for group in groups) else []
     needed += [_NEEDED_TO_TAINT] if any(map(_taints, groups)) else []
     needed += [_NEEDED_TO_DRAIN] if any(may_drain(group.gate.gate.run) for group in groups) else []
-    needed += _NEEDED_FOR_NVME if plan.local_nvme else []
+    needed += _NEEDED_FOR_DISKS if plan.local_nvme or _mounts(plan) else []
     needed += [_NEEDED_FOR_VOLUMES] if any(each.local_volume for each in plan.local_nvme.values()) else []
     for group, resource, verb in dict.fromkeys(needed):
         kind, _, part = resource.partition("/")
@@ -138,6 +142,10 @@ def _permissions(api: Api, plan: StackPlan) -> Iterator[Problem]:
         yield Problem(
             _CLUSTER, f"this account may not {', '.join(missing)}", "ask for these permissions, or use another context"
         )
+
+
+def _mounts(plan: StackPlan) -> bool:
+    return any(each.mount for role in plan.storage for each in role.groups)
 
 
 def _taints(group: GroupPlan) -> bool:

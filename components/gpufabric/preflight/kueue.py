@@ -5,8 +5,9 @@ from typing import Any
 
 from gpufabric.plan import GroupPlan, StackPlan
 from gpufabric.plan.queue import API_GROUP, API_VERSION, OLDEST_KUEUE, RESOURCES
+from gpufabric.preflight.namespaces import namespace_problems
 from gpufabric.spec import Problem
-from gpufabric.validation.api import Api, path
+from gpufabric.validation.api import Api
 
 
 def kueue_problems(api: Api, plan: StackPlan) -> Iterator[Problem]:
@@ -15,10 +16,7 @@ def kueue_problems(api: Api, plan: StackPlan) -> Iterator[Problem]:
     for at in list(queues)[:1]:
         yield from _served(api, at)
     for at, queue in queues.items():
-        for namespace in queue.namespaces:
-            if api.find(path("namespaces", namespace)) is None:
-                fix = f"make it first (kubectl create namespace {namespace}), or name others"
-                yield Problem(f"{at}.namespaces", f"there is no namespace {namespace}", fix)
+        yield from namespace_problems(api, queue.namespaces, f"{at}.namespaces")
 
 
 def level_problems(group: GroupPlan, members: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:

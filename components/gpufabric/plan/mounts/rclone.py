@@ -100,6 +100,11 @@ def cache_flags(set_to: MountPreset, wish: CachedMountSpec) -> list[str]:
     ]
 
 
+def secret_keys(kind: str) -> tuple[str, ...]:
+    """Keys of the Secret with which a kind of bucket is reached."""
+    return (_SECRET_FILES[kind],) if kind in _SECRET_FILES else _SECRET_KEYS
+
+
 def credentials(bucket: BucketSpec, secret: str | None) -> tuple[list[Mapping[str, Any]], Mapping[str, Any] | None]:
     """Environment and volume by which the mount gets the keys of a Secret."""
     if secret is None:
