@@ -51,7 +51,6 @@ record-google: toolchain provider-google
 
 up: setup
 	@$(PY) -m tools.toolchain ensure engine
-	@$(PY) -m tools.toolchain ensure cluster
 	@$(PY) -m tools.up $(CLUSTER) $(if $(RUN),--run $(RUN)) $(if $(SAMPLE),--sample $(SAMPLE))
 
 down: setup
