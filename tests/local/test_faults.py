@@ -128,7 +128,7 @@ def test_late_names_only_delay(four: LocalCluster, sides: GateStack, tmp_path: P
     assert sides.labels() == dict.fromkeys(WORKERS, "pass")
 
 
-def a_seed_for_each_side() -> Any:
+def a_seed_for_each_side() -> pytest.MarkDecorator:
     """Two seeds share an ``up``: (1, 2) in `make test`, up to (9, 10) in the soak."""
     pairs = [(seed, seed + 1) for seed in range(1, 10, 2)]
     return pytest.mark.parametrize(

@@ -193,6 +193,11 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
             "name: ...}} or filesystems: {CLAIM: {}} in the stack, or leave the role out"
         ),
     ),
+    "a cloud's driver": (
+        OWN,
+        {"model": {"driver": "gcsfuse"}},
+        "storage.model.driver: gcsfuse is not a driver of kubernetes's clusters; write rclone, or leave it out",
+    ),
     "a cache larger than the disk": (
         OWN,
         {"checkpoint": {"cache_gib": 14000}},
