@@ -96,6 +96,7 @@ NETWORKS = {
     "gcp-a3-mega": (9, 9, 0),
     "gcp-a3-mega-reservation": (9, 9, 0),
     "gcp-a3-ultra": (3, 10, 1),
+    "gcp-a3-ultra-queued": (3, 10, 1),
     "gcp-a4": (3, 10, 1),
     "gcp-a4-flex-start": (3, 10, 1),
     "gcp-existing-network": (0, 0, 0),

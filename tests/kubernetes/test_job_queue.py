@@ -35,6 +35,30 @@ def test_the_children_in_their_order() -> None:
     assert component.outputs == {"queue": "train", "cluster_queue": "gpufabric-dev-train"}
 
 
+def test_what_asks_for_nodes_is_there_before_the_queue() -> None:
+    args: Any = {
+        "node_group": {
+            **GROUP,
+            "scheduler": {**KUEUE, "provisioning": {"kind": "gke_queued"}},
+            "preflight": {"image": "acme.example/cuda:12"},
+        }
+    }
+    recording = run(lambda: JobQueue("q", args))
+    after = {each.label: sorted(each.options.get("dependencies", [])) for each in recording.resources if each.parent}
+    assert after == {
+        f"{QUEUE}:ResourceFlavor q-flavor": [],
+        f"{QUEUE}:ProvisioningRequestConfig q-provisioning": [],
+        f"{QUEUE}:AdmissionCheck q-admission-check": [f"{QUEUE}:ProvisioningRequestConfig q-provisioning"],
+        f"{QUEUE}:ClusterQueue q-cluster-queue": [
+            f"{QUEUE}:AdmissionCheck q-admission-check",
+            f"{QUEUE}:ResourceFlavor q-flavor",
+        ],
+        f"{QUEUE}:LocalQueue q-queue-default": [f"{QUEUE}:ClusterQueue q-cluster-queue"],
+    }
+    check, config = recording.one("AdmissionCheck").inputs, recording.one("ProvisioningRequestConfig").inputs
+    assert check["spec"]["parameters"]["name"] == config["metadata"]["name"]
+
+
 def test_they_refer_to_each_other() -> None:
     recording = made()
     topology, flavor, cluster_queue, local = (

@@ -23,6 +23,7 @@ from tests.local.acceptance import Server, accept_sample
 from tests.local.conftest import NAME, LocalCluster, running_cluster
 from tests.local.cpu_nccl_tests import FROM_SCRIPT
 from tests.local.gke_kinds import kinds
+from tests.local.kueue_kinds import kueue_kinds
 from tools.image.derived import derive
 from tools.up import describe
 
@@ -57,10 +58,10 @@ echo 'export {FROM_SCRIPT}=1' >/var/lib/gib/scripts/set_nccl_env.sh
 
 @pytest.fixture(scope="module")
 def gke() -> Iterator[LocalCluster]:
-    """A local cluster with GKE's kinds."""
+    """A local cluster with GKE's kinds, and Kueue's own."""
     with running_cluster(f"{NAME}-gcp"[-20:].lstrip("-")) as cluster:
         server = Server(connect(str(cluster.kubeconfig), None))
-        for kind in kinds():
+        for kind in [*kinds(), *kueue_kinds()]:
             server.make(kind)
         yield cluster
 

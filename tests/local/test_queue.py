@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from gpufabric.kubernetes import JobQueue
 from gpufabric.plan import resolve_profile
 from gpufabric.preflight import connect
 from gpufabric.spec import NodeGroupSpec
 from gpufabric.validation.api import Api, path
+from tests.kubernetes.mocked import run
+from tests.local.acceptance import Server, declared
 from tests.local.conftest import LocalCluster, running_cluster
 from tests.local.gate_stack import STACK, GateStack, make_stack
 
@@ -121,6 +124,19 @@ def test_every_part_of_the_queue_runs_with_every_worker_closed(api: Api) -> None
     queue = api.get(path("clusterqueues", f"gpufabric-{STACK}-train", group="kueue.x-k8s.io", version="v1beta2"))
     active = {each["type"]: each["status"] for each in queue["status"]["conditions"]}
     assert active["Active"] == "True", "it waits for nodes, not for a part of itself"
+
+
+def test_kueue_takes_a_queue_that_asks_for_nodes(api: Api) -> None:
+    """Its webhooks and its kinds; whether nodes come is the cloud's."""
+    pool: dict[str, Any] = {"name": "burst", "node_selector": {"pool": "burst"}, "accelerators": "H200:8", "nodes": 2}
+    pool |= {"machine_type": "a3-ultragpu-8g", "preflight": {}}
+    pool |= {"scheduler": {"kind": "kueue", "provisioning": {"kind": "gke_queued", "max_run_seconds": 86400}}}
+    args: Any = {"node_group": pool}
+    objects = declared(run(lambda: JobQueue("burst", args)))
+    assert len(objects) == 5
+    server = Server(api)
+    for each in objects:
+        server.accept(each)
 
 
 def test_the_verdict_opens_the_queue(api: Api, stack: GateStack) -> None:

@@ -11,7 +11,8 @@ from gpufabric.plan import explain
 from gpufabric.plan.names import stack_slug
 from gpufabric.plan.profile import GPU_TAINT
 from gpufabric.plan.queue import QueuePlan
-from tests.spec.specs import CPU, H100, changed, plan_of
+from gpufabric.spec import SpecError
+from tests.spec.specs import CPU, GONE, H100, changed, plan_of
 
 HOST = "kubernetes.io/hostname"
 RACKS = ["example.com/block", "example.com/rack"]
@@ -126,3 +127,88 @@ def test_it_is_explained() -> None:
     ((_, lines),) = explain(plan_of(changed(H100, scheduler={"kind": "kueue"})))
     assert {line.subject: line.decision for line in lines}["placement"] == "on any free nodes of the group"
     assert "queue" not in {line.subject for _, lines in explain(plan_of(H100)) for line in lines}
+
+
+PROVISIONED: dict[str, Any] = changed(
+    H100,
+    group__scheduler={"kind": "kueue", "provisioning": {"kind": "gke_queued", "max_run_seconds": 3600}},
+    group__preflight={"image": "acme.example/cuda:12"},
+)
+
+
+def provisioned(base: dict[str, Any] = PROVISIONED) -> QueuePlan:
+    (group,) = plan_of(base).groups
+    assert group.queue is not None
+    return group.queue
+
+
+def test_nodes_that_come_for_a_job_are_asked_for_and_not_counted() -> None:
+    queue = provisioned()
+    assert queue.check is not None
+    assert queue.check.config_spec == {
+        "provisioningClassName": "queued-provisioning.gke.io",
+        "managedResources": ["nvidia.com/gpu"],
+        "podSetUpdates": {
+            "nodeSelector": [
+                {"key": "autoscaling.gke.io/provisioning-request", "valueFromProvisioningClassDetail": "ResizeRequestName"}
+            ]
+        },
+        "parameters": {"maxRunDurationSeconds": "3600"},
+    }
+    assert queue.check.check_spec["parameters"]["name"] == queue.check.name
+    assert queue.cluster_queue_spec["admissionChecksStrategy"] == {"admissionChecks": [{"name": queue.check.name}]}
+    assert queue.flavor_spec["nodeLabels"] == {"pool": "train"}, "no node could have the gate's label before"
+    assert "topologyName" not in queue.flavor_spec, "with one the nodes that are there would be counted: none"
+    assert (queue.topology, queue.levels) == ("", ())
+    assert quotas(queue)["nvidia.com/gpu"] == "16"
+
+
+def test_how_long_nodes_live_is_the_clouds_unless_it_is_said() -> None:
+    check = provisioned(changed(PROVISIONED, group__scheduler={"kind": "kueue", "provisioning": {"kind": "gke_queued"}})).check
+    assert check is not None
+    assert "parameters" not in check.config_spec
+
+
+def test_what_a_queue_is_made_of() -> None:
+    assert queue_of(H100).kinds == ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue")
+    of_check = ("ResourceFlavor", "ProvisioningRequestConfig", "AdmissionCheck", "ClusterQueue", "LocalQueue")
+    assert provisioned().kinds == of_check
+
+
+def test_a_job_that_waits_for_its_nodes_asks_for_no_place() -> None:
+    (group,) = plan_of(PROVISIONED).groups
+    admission = group.profile.to_dict()["admission"]
+    assert admission["jobLabels"] == {"kueue.x-k8s.io/queue-name": "train"}
+    assert "podAnnotations" not in admission
+    job = group.profile.apply_to({"spec": {"template": {"spec": {"containers": [{"name": "main"}]}}}})
+    template = job["spec"]["template"]
+    assert not any(key.startswith("kueue.x-k8s.io/podset") for key in template.get("metadata", {}).get("annotations", {}))
+    assert [each["name"] for each in template["spec"]["initContainers"]] == ["gpufabric-preflight"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (
+            {"group__preflight": GONE},
+            "node_groups[0].scheduler.provisioning: the nodes of train come for each job: none of them could be validated",
+        ),
+        (
+            {"group__scheduler": {**PROVISIONED["node_groups"][0]["scheduler"], "topology_levels": RACKS}},
+            "node_groups[0].scheduler.topology_levels: the nodes of train are not there yet when a job is admitted",
+        ),
+        (
+            {"group__scheduler": {"kind": "kueue"}},
+            "node_groups[0].preflight: the queue gives out validated nodes alone, and here nodes are made for each job",
+        ),
+    ],
+)
+def test_what_does_not_go_together(changes: dict[str, Any], line: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        plan_of(changed(PROVISIONED, **changes))
+    assert str(caught.value).startswith(line)
+
+
+def test_who_is_asked_is_explained() -> None:
+    (line,) = [line for _, lines in explain(plan_of(PROVISIONED)) for line in lines if line.subject == "queue"]
+    assert line.why == "queued-provisioning.gke.io is asked for the nodes of each job, all at once"

@@ -48,6 +48,7 @@ from gpufabric.kubernetes.args import (
     FabricGateArgs,
     FabricProfileArgs,
     GroupNvmeArgs,
+    GroupSchedulerArgs,
     JobQueueArgs,
     KubernetesTrainingStackArgs,
     LocalDiskArgs,
@@ -57,6 +58,7 @@ from gpufabric.kubernetes.args import (
     NodeHealthCheckArgs,
     NodeNetworkArgs,
     PreflightArgs,
+    ProvisioningArgs,
     SchedulerArgs,
     ServiceAccountArgs,
     ValidationArgs,
@@ -76,6 +78,7 @@ from gpufabric.kubernetes.storage_args import (
     RoleArgs,
     StorageArgs,
 )
+from gpufabric.spec import scheduler
 from gpufabric.spec.aws import capacity, cluster, network, node_group, storage, training
 from gpufabric.spec.cloud import ApiAccess, roles
 from gpufabric.spec.cloud.storage import ServiceAccountRef
@@ -100,6 +103,8 @@ MODELS: dict[Any, type[BaseModel]] = {
     OwnFilesystemArgs: OwnFilesystemSpec,
     BucketAccessArgs: BucketAccess,
     SchedulerArgs: spec.SchedulerSpec,
+    GroupSchedulerArgs: scheduler.GroupSchedulerSpec,
+    ProvisioningArgs: scheduler.ProvisioningSpec,
     ValidationArgs: spec.ValidationSpec,
     NcclValidationArgs: spec.GateSpec,
     FabricGateArgs: spec.GateSpec,
@@ -168,6 +173,7 @@ HANDLES: dict[Any, AbstractSet[str]] = {
     ManagedLustreArgs: {"network"},
 }
 BASES: dict[Any, tuple[Any, ...]] = {
+    GroupSchedulerArgs: (SchedulerArgs,),
     EksGpuNodeGroupArgs: (EksNodeGroupArgs,),
     GkeGpuNodePoolArgs: (GkeNodePoolArgs,),
     CheckpointRoleArgs: (RoleArgs,),

@@ -551,6 +551,19 @@ CASES: dict[str, Cases] = {
             fabric(pods(container={"command": ["mpirun", "/opt/nccl-tests/build/all_reduce_perf"]})),
             [template(networkInterfaces=None), group()],
             [GATE, made(FLAVOR, kind="ResourceFlavor", spec={"nodeLabels": {"gpufabric.dev/validated": "pass"}})],
+            [
+                GATE,
+                made(FLAVOR, kind="ResourceFlavor", metadata={"name": "burst"}, spec={"nodeLabels": {"pool": "burst"}}),
+                made(
+                    "kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue",
+                    "q",
+                    kind="ClusterQueue",
+                    spec={
+                        "admissionChecksStrategy": {"admissionChecks": [{"name": "dws"}]},
+                        "resourceGroups": [{"flavors": [{"name": "burst"}]}],
+                    },
+                ),
+            ],
         ],
         fails=[
             (fabric(), "2 x p4d.24xlarge and nothing that measures their network"),

@@ -44,6 +44,10 @@ EXISTING: dict[str, tuple[Callable[[Project], Any], list[str]]] = {
                 "cluster.existing.name: shared: a3-ultragpu-8g works from 1.31.7-gke.1265000 on; 1.31.1-gke.1000000 is older; "
                 "upgrade the control plane"
             ),
+            (
+                "cluster.existing.name: shared: lustre works from 1.33.2-gke.4655000 on; 1.31.1-gke.1000000 is older; "
+                "upgrade the control plane"
+            ),
         ],
     ),
     "a cluster that was made without what a fabric needs, elsewhere": (

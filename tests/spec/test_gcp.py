@@ -61,7 +61,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"storage": {"model": {"path": "/usr"}}},
         "storage.model.path: /usr is empty in no image, and a mount hides what is below it; write a folder of its own, .*",
     ),
-    "a queue": ({"scheduler": {"kind": "kueue"}}, "scheduler: not built yet; leave it out"),
+    "a queue that says who provides": (
+        {"scheduler": {"kind": "kueue", "provisioning": {"kind": "gke_queued"}}},
+        "scheduler.provisioning: unknown key; .*",
+    ),
     "two groups of one name": (
         {"node_groups": ULTRA["node_groups"] * 2},
         "node_groups: two groups are named train; give every group a name of its own",

@@ -10,7 +10,7 @@ from gpufabric.gcp.gke_cluster import ExistingGkeArgs, GkeCluster, GkeSystemNode
 from gpufabric.gcp.network import ExistingGcpNetworkArgs, GcpNetwork
 from gpufabric.gcp.node_pool import GkeGpuNodePool, GkeNodePoolArgs
 from gpufabric.kubernetes import clock
-from gpufabric.kubernetes.args import ApiAccessArgs, ValidationArgs
+from gpufabric.kubernetes.args import ApiAccessArgs, SchedulerArgs, ValidationArgs
 from gpufabric.kubernetes.cloud_stack import accounts_of, declare_inside
 from gpufabric.kubernetes.storage_args import StorageArgs
 from gpufabric.plan.gcp import resolve_gcp
@@ -108,6 +108,8 @@ class GcpTrainingStackArgs(TypedDict):
     """Shared file systems by the name of their claim. Default: none."""
     storage: NotRequired[StorageArgs]
     """Which of them each role uses: data sets, models, checkpoints, scratch. Default: no roles."""
+    scheduler: NotRequired[SchedulerArgs]
+    """The queue in front of every group. Nodes of ``kind: queued`` come when the turn of a job comes. Default: none."""
     validation: NotRequired[ValidationArgs]
     """The gate of every group. Default: none of its keys; but ``image`` is required."""
 

@@ -43,6 +43,22 @@ class SchedulerArgs(TypedDict):
     """Node labels that say where a node stands, the widest first, up to 15. The host is always the last. Default: it alone."""
 
 
+class ProvisioningArgs(TypedDict):
+    """Nodes that are asked for when the turn of a job comes, all of them at once; none is there before."""
+
+    kind: str
+    """``gke_queued``: a queued node pool of GKE, by Dynamic Workload Scheduler."""
+    max_run_seconds: NotRequired[int]
+    """How long the nodes of a job live, 600 to 604,800 seconds. Default: GKE's, seven days."""
+
+
+class GroupSchedulerArgs(SchedulerArgs):
+    """The queue in front of one group."""
+
+    provisioning: NotRequired[ProvisioningArgs]
+    """Who is asked for the nodes of a group that has none before a job's turn; it needs ``preflight``. Default: nobody."""
+
+
 class MemtestArgs(TypedDict):
     """A test of the GPUs' memory before every job that uses the pod profile."""
 
@@ -87,7 +103,7 @@ class NodeGroupArgs(TypedDict):
     """A cloud's machine of the table, whose fabric it is. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
     profile: NotRequired[FabricProfileArgs]
     """The fabric said explicitly. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
-    scheduler: NotRequired[SchedulerArgs]
+    scheduler: NotRequired[GroupSchedulerArgs]
     """The queue in front of this group; its pod profile puts jobs there. Default: the stack's ``scheduler``, if any."""
     memtest: NotRequired[MemtestArgs]
     """A test of the GPUs' memory before every job. Default: none."""

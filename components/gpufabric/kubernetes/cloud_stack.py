@@ -11,6 +11,7 @@ from gpufabric.kubernetes.gates import declare_gates, inside_cluster
 from gpufabric.kubernetes.nccl_validation import NcclValidation
 from gpufabric.kubernetes.role_mounts import declare_mounts
 from gpufabric.plan import PodProfile
+from gpufabric.plan.cloud_group import gate_group
 from gpufabric.plan.cloud_model import CloudStackPlan
 from gpufabric.plan.storage.stack import bucket_accounts, bucket_readers
 
@@ -51,6 +52,12 @@ def declare_inside(
     made = zip(plan.groups, groups.values(), strict=True)
     gated = [(gate, group.gate_group, group) for gate, group in made]
     gates = declare_gates(name, gated, validation, inside, fabric(inside))
+    for gate, group in zip(plan.groups, plan.node_groups, strict=True):
+        if gate.queue:
+            from gpufabric.kubernetes.job_queue import JobQueue  # its SDK module only for those who want a queue
+
+            queued: Any = {"node_group": gate_group(group).model_dump(exclude_none=True)}
+            JobQueue(f"{name}-{gate.name}", queued, inside)
     beside = ResourceOptions(parent=parent, providers=[provider], depends_on=[cluster])
     claims = ResourceOptions.merge(inside, ResourceOptions(depends_on=list(drivers)))
     mounts = declare_mounts(name, plan.storage, stores, groups, beside, claims=claims)

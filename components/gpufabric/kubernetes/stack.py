@@ -61,7 +61,8 @@ class KubernetesTrainingStack(ComponentResource):
             full_name = f"{name}-{group['name']}"
             queued: NodeGroupArgs = {**group}
             if "scheduler" in args and "scheduler" not in group:
-                queued["scheduler"] = args["scheduler"]
+                of_all: Any = args["scheduler"]  # a queue for all groups has fewer keys than one group's
+                queued["scheduler"] = of_all
             self.groups[group["name"]] = KubernetesNodeGroup(full_name, queued, ResourceOptions(parent=self))
             if "scheduler" in queued:
                 self.queues[group["name"]] = self._queue(full_name, queued)

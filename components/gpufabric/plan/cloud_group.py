@@ -61,7 +61,8 @@ def plan_gates(groups: Sequence[CloudGroupPlan], validation: ValidationSpec, sta
     for position, group in enumerate(groups):
         wish = group_validation(group, validation)
         try:
-            plans.append(resolve_group(gate_group(group), wish, stack, f"node_groups[{position}]"))
+            at = f"node_groups[{position}]"
+            plans.append(resolve_group(gate_group(group), wish, stack, at, scheduler_path="scheduler"))
         except SpecError as error:
             problems += error.problems
     if problems := problems or unused_floor_problems(validation, plans):

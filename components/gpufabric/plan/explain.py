@@ -142,11 +142,12 @@ def _lines(group: GroupPlan) -> Iterator[Line]:
 
 def _queue(queue: QueuePlan) -> Iterator[Line]:
     limit = ", ".join(f"{resource}: {count}" for resource, count in queue.quota.items())
-    yield Line(
-        "queue",
-        f"LocalQueue {queue.local_queue} in {', '.join(queue.namespaces)}, ClusterQueue {queue.cluster_queue} with {limit}",
-        "opened by the verdict: its capacity is what the nodes that passed have free",
-    )
+    named = f"LocalQueue {queue.local_queue} in {', '.join(queue.namespaces)}, ClusterQueue {queue.cluster_queue} with {limit}"
+    if queue.check:
+        asks = f"{queue.check.config_spec['provisioningClassName']} is asked for the nodes of each job, all at once"
+        yield Line("queue", named, asks)
+        return
+    yield Line("queue", named, "opened by the verdict: its capacity is what the nodes that passed have free")
     above_host = queue.levels[:-1]
     yield Line(
         "placement",

@@ -18,7 +18,7 @@ def preflight_problems(group: NodeGroupSpec, accelerators: GroupAccelerators, fa
     at = f"{path}.preflight"
     if not accelerators.count:
         return [Problem(at, f"it looks at GPUs; {path} has accelerators: cpu", "leave it out")]
-    if group.scheduler is not None:
+    if group.scheduler is not None and group.scheduler.provisioning is None:
         reason = "the queue gives out validated nodes alone, and here nodes are made for each job"
         return [Problem(at, reason, "leave out scheduler, or preflight")]
     if not group.preflight.image and not fabric.table_image:

@@ -79,11 +79,16 @@ _TOPOLOGY_REQUESTS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, TOPOLOGY_UNCONSTRAI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodQueue:
-    """The queue a job waits in, and how it asks to be placed: one of Kueue's topology annotations and its value."""
+    """The queue a job waits in, and how it asks to be placed: one of Kueue's topology annotations and its value, or none."""
 
     name: str
-    topology_request: str
-    topology_value: str
+    topology_request: str = ""
+    topology_value: str = ""
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """Of the job's pods."""
+        return {self.topology_request: self.topology_value} if self.topology_request else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +147,8 @@ class PodProfile:
             merge.first_init_container(check)
         if queue := self.admission.queue:
             merge.job_labels({LABEL_QUEUE: queue.name})
-            merge.one_annotation_of(_TOPOLOGY_REQUESTS, queue.topology_request, queue.topology_value)
+            for request, value in queue.annotations.items():
+                merge.one_annotation_of(_TOPOLOGY_REQUESTS, request, value)
         return merge.result
 
     def to_dict(self) -> dict[str, Any]:
@@ -151,7 +157,7 @@ class PodProfile:
         waiting = (
             {
                 "jobLabels": {LABEL_QUEUE: queue.name},
-                "podAnnotations": {queue.topology_request: queue.topology_value},
+                **({"podAnnotations": queue.annotations} if queue.annotations else {}),
             }
             if queue
             else {}

@@ -19,7 +19,7 @@ from gpufabric.plan.model import GroupPlan, StackPlan
 from gpufabric.plan.names import gate_names
 from gpufabric.plan.placement import MOST_ALTERNATIVES, alternatives
 from gpufabric.plan.profile import GPU_TAINT, VALIDATED, PodAdmission, PodFabric, PodProfile, tolerate
-from gpufabric.plan.queue import QueuePlan, plan_queue, pod_queue, queue_problems, shared_name_problems
+from gpufabric.plan.queue import QueuePlan, of_group, plan_queue, pod_queue, queue_problems, shared_name_problems
 from gpufabric.spec import GateSpec, NodeGroupSpec, Problem, QueueSpec, SpecError, TrainingSpec, ValidationSpec
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def resolve(spec: TrainingSpec, stack: str) -> StackPlan:
         problems += shared_name_problems(spec.scheduler, len(heirs))
     for position, group in enumerate(spec.node_groups):
         at = f"node_groups[{position}]"
-        queued = group.model_copy(update={"scheduler": spec.scheduler}) if group in heirs else group
+        queued = (
+            group.model_copy(update={"scheduler": of_group(spec.scheduler)}) if spec.scheduler and group in heirs else group
+        )
         try:
             plans.append(
                 resolve_group(

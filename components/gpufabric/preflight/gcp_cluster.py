@@ -9,6 +9,8 @@ from gpufabric.plan.gcp.cluster import ExistingGkePlan, GkeClusterPlan, cluster_
 from gpufabric.plan.gcp.filesystem import ManagedLustrePlan
 from gpufabric.plan.gcp.model import NETWORKS
 from gpufabric.plan.gcp.node_pool import pool_version_problems
+from gpufabric.plan.gcp.parts import LUSTRE
+from gpufabric.plan.gcp.version import version_problems
 from gpufabric.preflight.gcp_client import Google, Json, last
 from gpufabric.preflight.gcp_network import network_path
 from gpufabric.spec import Problem
@@ -57,9 +59,7 @@ def version(google: Google, plan: GcpStackPlan, cluster: GkeClusterPlan) -> Iter
     offered = channels.get(cluster.release_channel, [])
     fits = [each for each in offered if version_numbers(each)[: len(wanted)] == wanted]
     if fits:
-        newest = max(fits, key=version_numbers)
-        for group in plan.node_groups:
-            yield from pool_version_problems(newest, group, _VERSION)
+        yield from _too_old(plan, max(fits, key=version_numbers), _VERSION)
         return
     channel = cluster.release_channel.lower()
     minors = sorted({".".join(each.split(".")[:2]) for each in offered}, key=version_numbers)
@@ -75,10 +75,17 @@ def _has(versions: list[str], wanted: tuple[int, ...]) -> bool:
     return any(version_numbers(each)[: len(wanted)] == wanted for each in versions)
 
 
-def _versions(plan: GcpStackPlan, has: str, name: str) -> Iterator[Problem]:
+def _too_old(plan: GcpStackPlan, version: str, at: str) -> Iterator[Problem]:
+    """For the groups, or for the driver of a file system."""
     for group in plan.node_groups:
-        for problem in pool_version_problems(has, group, _AT):
-            yield Problem(_AT, f"{name}: {problem.reason}", "upgrade the control plane", problem.rule)
+        yield from pool_version_problems(version, group, at)
+    if any(isinstance(each, ManagedLustrePlan) for each in plan.parts.filesystems.values()):
+        yield from version_problems(version, [LUSTRE], at)
+
+
+def _versions(plan: GcpStackPlan, has: str, name: str) -> Iterator[Problem]:
+    for problem in _too_old(plan, has, _AT):
+        yield Problem(_AT, f"{name}: {problem.reason}", "upgrade the control plane", problem.rule)
 
 
 def _network(plan: GcpStackPlan, found: Json, cluster: ExistingGkePlan) -> Iterator[Problem]:

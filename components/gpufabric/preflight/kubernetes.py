@@ -41,7 +41,6 @@ _NEEDED_TO_KEEP: Sequence[tuple[str, str, str]] = (
     ("coordination.k8s.io", "leases", "patch"),
 )
 """For the controller, where the gate is kept running; the last one is granted to it, so one must have it himself."""
-_NEEDED_TO_QUEUE: Sequence[tuple[str, str, str]] = tuple((API_GROUP, plural, "create") for plural in QUEUE_RESOURCES.values())
 _NEEDED_FOR_DISKS: Sequence[tuple[str, str, str]] = (
     ("apps", "daemonsets", "create"),
     ("admissionregistration.k8s.io", "validatingadmissionpolicies", "create"),
@@ -123,7 +122,8 @@ def _permissions(api: Api, plan: StackPlan) -> Iterator[Problem]:
     at = path("selfsubjectaccessreviews", group="authorization.k8s.io")
     groups, missing = plan.groups, []
     needed = [*_NEEDED, *(_NEEDED_TO_KEEP if any(group.keep for group in groups) else ())]
-    needed += _NEEDED_TO_QUEUE if any(group.queue for group in groups) else []
+    kinds = {kind for group in groups if group.queue for kind in group.queue.kinds}
+    needed += [(API_GROUP, plural, "create") for kind, plural in QUEUE_RESOURCES.items() if kind in kinds]
     needed += [_NEEDED_TO_TAINT] if any(map(_taints, groups)) else []
     needed += [_NEEDED_TO_DRAIN] if any(may_drain(group.gate.gate.run) for group in groups) else []
     needed += _NEEDED_FOR_DISKS if plan.local_nvme or _mounts(plan) else []

@@ -1,6 +1,6 @@
 """What a plan with queues needs to find: Kueue, in a version that serves what is made, the namespaces, the levels' labels."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from gpufabric.plan import GroupPlan, StackPlan
@@ -13,8 +13,9 @@ from gpufabric.validation.api import Api
 def kueue_problems(api: Api, plan: StackPlan) -> Iterator[Problem]:
     """Problems of the cluster as a whole; raises ApiError."""
     queues = {group.queue.path: group.queue for group in plan.groups if group.queue}
+    kinds = {kind for queue in queues.values() for kind in queue.kinds}
     for at in list(queues)[:1]:
-        yield from _served(api, at)
+        yield from _served(api, at, {RESOURCES[kind] for kind in kinds})
     for at, queue in queues.items():
         yield from namespace_problems(api, queue.namespaces, f"{at}.namespaces")
 
@@ -31,7 +32,7 @@ def level_problems(group: GroupPlan, members: Sequence[Mapping[str, Any]]) -> It
             yield Problem(f"{group.queue.path}.topology_levels", reason, "label them, or leave this level out")
 
 
-def _served(api: Api, at: str) -> Iterator[Problem]:
+def _served(api: Api, at: str, needed: Set[str]) -> Iterator[Problem]:
     wanted = f"{API_GROUP}/{API_VERSION}"
     install = f"install Kueue {OLDEST_KUEUE} or newer (https://kueue.sigs.k8s.io/docs/installation), or leave scheduler out"
     group = api.find(f"/apis/{API_GROUP}")
@@ -44,6 +45,6 @@ def _served(api: Api, at: str) -> Iterator[Problem]:
         yield Problem(at, reason, f"upgrade it to {OLDEST_KUEUE} or newer", "Kueue changelog, 0.15")
         return
     served = {each["name"] for each in (api.find(f"/apis/{wanted}") or {}).get("resources", [])}
-    if missing := sorted(set(RESOURCES.values()) - served):
+    if missing := sorted(needed - served):
         reason = f"Kueue here does not serve {', '.join(missing)} in {wanted}"
         yield Problem(at, reason, f"{install}; its CRDs may have been installed in part")

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 from gpufabric.spec.base import LABEL_KEY, WholeNumber, Wish, matching, name_part
 from gpufabric.spec.paths import NodePath
 from gpufabric.spec.problems import shown
-from gpufabric.spec.scheduler import SchedulerSpec
+from gpufabric.spec.scheduler import GroupSchedulerSpec
 
 # The longest name made from a group's is `<group>-ranks-<index>.<group>-ranks`; 20 letters leave room in every limit.
 NAME_LETTERS = 20
@@ -142,7 +142,7 @@ class NodeGroupSpec(Wish):
     """A cloud's machine of the table, whose fabric it is. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
     profile: FabricProfile | None = None
     """The fabric said explicitly. Exactly one of ``fabric``, ``machine_type`` and ``profile``."""
-    scheduler: SchedulerSpec | None = None
+    scheduler: GroupSchedulerSpec | None = None
     """The queue in front of this group. Default: the stack's ``scheduler``, if any."""
     memtest: MemtestSpec | None = None
     """A test of the GPUs' memory before every job. Default: none."""

@@ -10,7 +10,7 @@ BUILT_CLOUDS = ("kubernetes", "aws", "gcp")
 
 _BUILT = f"{', '.join(BUILT_CLOUDS[:-1])} or {BUILT_CLOUDS[-1]}"
 _LATER_KEYS = ("scheduler",)
-_BUILT_KEYS = {"kubernetes": ("scheduler",)}
+_BUILT_KEYS = {"kubernetes": ("scheduler",), "gcp": ("scheduler",)}
 _CLOUD_KEYS = {
     "region": "the cluster already stands somewhere",
     "zone": "the cluster already stands somewhere",

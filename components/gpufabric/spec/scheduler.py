@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from gpufabric.spec.base import LABEL_KEY, Namespace, Wish
+from gpufabric.spec.base import LABEL_KEY, Namespace, WholeNumber, Wish
 from gpufabric.spec.problems import shown
 
 HOST_LEVEL = "kubernetes.io/hostname"
@@ -63,3 +63,20 @@ class SchedulerSpec(Wish):
     topology_levels: Annotated[list[str], AfterValidator(_levels)] = Field(default_factory=list)
     """Node labels that say where a node stands, the widest first, such as a block's and a rack's; every node of the group
     has them all. Jobs are placed close together by them. ``kubernetes.io/hostname`` is always the last. Default: that alone."""
+
+
+class ProvisioningSpec(Wish):
+    """Nodes that are asked for when the turn of a job comes, all of them at once; none is there before."""
+
+    kind: Literal["gke_queued"]
+    """``gke_queued``: a queued node pool of GKE, by Dynamic Workload Scheduler."""
+    max_run_seconds: Annotated[WholeNumber, Field(ge=600, le=604_800)] | None = None
+    """How long the nodes of a job live, 600 to 604,800 seconds. Default: GKE's, seven days."""
+
+
+class GroupSchedulerSpec(SchedulerSpec):
+    """The queue in front of one group."""
+
+    provisioning: ProvisioningSpec | None = None
+    """Who is asked for the nodes of a group that has none before a job's turn; it needs ``preflight``. Default: they are
+    there, and the gate validates them."""

@@ -18,6 +18,7 @@ SAMPLES = {
     "gcp-a3-mega": ("a3-megagpu-8g", "on_demand", "gpudirect-tcpxo", True, 8),
     "gcp-a3-mega-reservation": ("a3-megagpu-8g", "reservation", "gpudirect-tcpxo", True, 8),
     "gcp-a3-ultra": ("a3-ultragpu-8g", "on_demand", "gib", True, 9),
+    "gcp-a3-ultra-queued": ("a3-ultragpu-8g", "queued", "gib", False, 9),
     "gcp-a4": ("a4-highgpu-8g", "reservation", "gib", False, 9),
     "gcp-a4-flex-start": ("a4-highgpu-8g", "flex_start", "gib", True, 9),
     "gcp-g2-standard-network": ("g2-standard-96", "spot", "ethernet", False, 0),

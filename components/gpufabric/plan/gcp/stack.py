@@ -10,6 +10,7 @@ from gpufabric.plan.gcp.model import GcpStackPlan, GkeNodePoolPlan
 from gpufabric.plan.gcp.node_pool import plan_node_pool, pool_version_problems
 from gpufabric.plan.gcp.parts import plan_parts
 from gpufabric.plan.gcp.places import place_problems
+from gpufabric.plan.gcp.queue import queued, scheduler_problems
 from gpufabric.plan.gcp.shelf import shelf
 from gpufabric.plan.gcp.version import kubernetes_version
 from gpufabric.spec import Problem, SpecError
@@ -36,6 +37,9 @@ def resolve_gcp(spec: GcpTrainingSpec, stack: str, *, now: datetime, name: str |
     for group in groups:
         problems += pool_version_problems(version, group, "cluster.kubernetes_version")
     problems += sharing_problems(groups)
+    if spec.scheduler:
+        problems += scheduler_problems(spec.scheduler, groups)
+        groups = [queued(group, spec.scheduler) for group in groups]
     rest = plan_stack_parts(
         problems,
         groups,

@@ -14,6 +14,7 @@ from gpufabric.validation.contract import LABEL_VALIDATED
 ADDON: Final = "aws:eks/addon:Addon"
 GATE: Final = "gpufabric:index:NcclValidation"
 FLAVOR: Final = "kubernetes:kueue.x-k8s.io/*:ResourceFlavor"
+QUEUE: Final = "kubernetes:kueue.x-k8s.io/*:ClusterQueue"
 _BENCHMARKS: Final = ("all_reduce_perf", "all_gather_perf", "nccl-tests", "nccl_tests")
 
 
@@ -31,6 +32,17 @@ def _has_gate(stack: Stack) -> bool:
     return False
 
 
+@once
+def _come_for_each_job(stack: Stack) -> frozenset[str]:
+    """Flavors of queues that ask for nodes when the turn of a job comes: none could carry the gate's label before."""
+    found = set()
+    for queue in stack.of(QUEUE):
+        spec = queue.props["spec"]
+        if spec.at("admissionChecksStrategy.admissionChecks").present:
+            found |= {each["name"].text() for group in spec["resourceGroups"].items() for each in group["flavors"].items()}
+    return frozenset(found)
+
+
 @rule(
     "nccl-gate-present",
     kinds=(EKS_GROUP, ASG, GKE_POOL, FLAVOR),
@@ -46,7 +58,9 @@ def nccl_gate_present(resource: Resource, stack: Stack, settings: Settings) -> I
     """Every group of several nodes with a fabric is measured by a gate, and queues send jobs only to nodes that passed."""
     if resource.kind.startswith("kubernetes:"):
         labels = resource.props.at("spec.nodeLabels")
-        if any(True for _ in stack.of(GATE)) and LABEL_VALIDATED not in dict(labels.entries()):
+        name = resource.props.at("metadata.name").text()
+        closed = LABEL_VALIDATED in dict(labels.entries()) or name in _come_for_each_job(stack)
+        if any(True for _ in stack.of(GATE)) and not closed:
             yield f"the queue's flavor does not ask for the label {LABEL_VALIDATED}: nodes that no gate has passed get jobs"
         return
     group = gpu_group(resource, stack)

@@ -15,6 +15,7 @@ from gpufabric.spec.gcp.network import GcpNetworkSpec
 from gpufabric.spec.gcp.node_pool import GkeNodePoolSpec
 from gpufabric.spec.gcp.storage import GcpFilesystemSpec, GcpStoreSpec
 from gpufabric.spec.node_group import unique_names
+from gpufabric.spec.scheduler import SchedulerSpec
 from gpufabric.spec.validation import ValidationSpec
 
 
@@ -43,6 +44,9 @@ class GcpStackSpec(Wish):
     """Shared file systems by name. Default: none."""
     storage: StorageSpec | None = None
     """Which of them each role uses: data sets, models, checkpoints, scratch. Default: no roles."""
+    scheduler: SchedulerSpec | None = None
+    """The queue in front of every group. Nodes of ``kind: queued`` come when the turn of a job comes; other nodes wait for it.
+    Default: none."""
     validation: ValidationSpec = Field(default_factory=ValidationSpec)
     """The gate of every group."""
 
