@@ -28,7 +28,8 @@ pytestmark = pytest.mark.engine
 
 # Between them they have every kind of resource of any sample, and a network that was there before; the rest is for the soak.
 AT_ONCE = (
-    *("aws-p5", "aws-p5en-capacity-block", "aws-existing-vpc", "gcp-a3-mega", "gcp-a3-ultra", "gcp-a4"),
+    *("aws-p5", "aws-p5en-capacity-block", "aws-existing-vpc"),
+    *("gcp-a3-mega", "gcp-a3-ultra", "gcp-a3-ultra-queued", "gcp-a4"),
     *("local-queue", "onprem-h100-infiniband"),
 )
 CHOSEN = [pytest.param(each, id=name_of(each), marks=[] if name_of(each) in AT_ONCE else pytest.mark.soak) for each in SAMPLES]

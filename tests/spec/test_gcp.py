@@ -55,7 +55,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "VMs": ({"orchestrator": "vm"}, "orchestrator: vm is not built yet; write kubernetes, or leave it out"),
     "a role that is none": (
         {"storage": {"weights": {}}},
-        "storage.weights: unknown key; known keys: dataset, model, checkpoint, scratch",
+        "storage.weights: unknown key; known keys: dataset, model, checkpoint, scratch, service_account",
     ),
     "a role in a folder that images fill": (
         {"storage": {"model": {"path": "/usr"}}},
