@@ -31,5 +31,5 @@ def test_the_engine_reads_the_golden_schema_from_the_plugin(tmp_path: Path) -> N
 
 
 def named(resource: dict[str, Any], what: str) -> dict[str, Any]:
-    """Each property with its type or the type it refers to."""
-    return {key: each.get("$ref", each.get("type")) for key, each in resource.get(what, {}).items()}
+    """Each property with its type or the type it refers to, and what is said of it."""
+    return {key: (each.get("$ref", each.get("type")), each.get("description")) for key, each in resource.get(what, {}).items()}
