@@ -69,10 +69,13 @@ from gpufabric.kubernetes.fabric_daemons import FabricDaemonsArgs
 from gpufabric.kubernetes.fabric_networks import FabricNetworksArgs
 from gpufabric.kubernetes.local_nvme import LocalNvmeArgs
 from gpufabric.kubernetes.mounted import MountArgs
+from gpufabric.kubernetes.shared_filesystem import SharedFilesystemArgs
 from gpufabric.kubernetes.storage_args import (
     BucketAccessArgs,
     BucketArgs,
     CheckpointRoleArgs,
+    CsiVolumeArgs,
+    NfsArgs,
     OwnFilesystemArgs,
     OwnStoreArgs,
     RoleArgs,
@@ -93,6 +96,7 @@ from gpufabric.spec.local_nvme import GroupNvmeSpec, LocalNvmeSpec
 from gpufabric.spec.mounts import BucketAccess, BucketMountSpec, BucketSpec, CachedMountSpec, MountSpec
 from gpufabric.spec.networks import FabricNetworksSpec
 from gpufabric.spec.own_storage import OwnFilesystemSpec, OwnStoreSpec
+from gpufabric.spec.shared_filesystem import CsiVolumeSpec, NfsSpec, SharedFilesystemSpec
 
 MODELS: dict[Any, type[BaseModel]] = {
     FabricProfileArgs: spec.FabricProfile,
@@ -101,6 +105,9 @@ MODELS: dict[Any, type[BaseModel]] = {
     LocalDiskArgs: spec.LocalDiskSpec,
     OwnStoreArgs: OwnStoreSpec,
     OwnFilesystemArgs: OwnFilesystemSpec,
+    NfsArgs: NfsSpec,
+    CsiVolumeArgs: CsiVolumeSpec,
+    SharedFilesystemArgs: SharedFilesystemSpec,
     BucketAccessArgs: BucketAccess,
     SchedulerArgs: spec.SchedulerSpec,
     GroupSchedulerArgs: scheduler.GroupSchedulerSpec,

@@ -150,10 +150,12 @@ class FsxLustre(ComponentResource):
             claim=plan.claim,
             namespace=plan.namespace,
             size_gib=file_system.storage_capacity,
-            csi={
-                "driver": DRIVER,
-                "volume_handle": file_system.id,
-                "volume_attributes": {"dnsname": file_system.dns_name, "mountname": file_system.mount_name},
+            source={
+                "csi": {
+                    "driver": DRIVER,
+                    "volume_handle": file_system.id,
+                    "volume_attributes": {"dnsname": file_system.dns_name, "mountname": file_system.mount_name},
+                }
             },
             mount_options=["flock"],
             parent=self,

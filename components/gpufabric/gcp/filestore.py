@@ -72,10 +72,12 @@ class Filestore(ComponentResource):
             claim=plan.claim,
             namespace=plan.namespace,
             size_gib=instance.file_shares.apply(lambda shares: int(shares.capacity_gb)),
-            csi={
-                "driver": FILESTORE_DRIVER,
-                "volume_handle": handle,
-                "volume_attributes": {"ip": instance.networks.apply(_address), "volume": share},
+            source={
+                "csi": {
+                    "driver": FILESTORE_DRIVER,
+                    "volume_handle": handle,
+                    "volume_attributes": {"ip": instance.networks.apply(_address), "volume": share},
+                }
             },
             mount_options=[],
             parent=self,

@@ -74,10 +74,12 @@ class ManagedLustre(ComponentResource):
             claim=plan.claim,
             namespace=plan.namespace,
             size_gib=instance.capacity_gib.apply(int),
-            csi={
-                "driver": LUSTRE_DRIVER,
-                "volume_handle": f"{plan.project}/{plan.location}/{plan.existing or plan.instance}/{_POOL}",
-                "volume_attributes": {"ip": address, "filesystem": instance.filesystem},
+            source={
+                "csi": {
+                    "driver": LUSTRE_DRIVER,
+                    "volume_handle": f"{plan.project}/{plan.location}/{plan.existing or plan.instance}/{_POOL}",
+                    "volume_attributes": {"ip": address, "filesystem": instance.filesystem},
+                }
             },
             mount_options=[],
             parent=self,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpufabric.kubernetes.job_queue import JobQueue
     from gpufabric.kubernetes.local_nvme import LocalNvme
     from gpufabric.kubernetes.node_health_check import NodeHealthCheck
+    from gpufabric.kubernetes.shared_filesystem import SharedFilesystem
 
 __all__ = [
     "BucketMount",
@@ -29,6 +30,7 @@ __all__ = [
     "LocalNvme",
     "NcclValidation",
     "NodeHealthCheck",
+    "SharedFilesystem",
 ]
 
 # More modules of the SDK cost a tenth of a second.
@@ -43,5 +45,6 @@ __getattr__ = later(
         "JobQueue": "job_queue",
         "LocalNvme": "local_nvme",
         "NodeHealthCheck": "node_health_check",
+        "SharedFilesystem": "shared_filesystem",
     },
 )

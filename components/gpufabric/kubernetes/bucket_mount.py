@@ -67,7 +67,7 @@ class BucketMount(ComponentResource):
             claim=plan.claim,
             namespace=plan.namespace,
             size_gib=_IGNORED_GIB,
-            csi={"driver": plan.driver, "volume_handle": plan.volume_handle, **attributes},
+            source={"csi": {"driver": plan.driver, "volume_handle": plan.volume_handle, **attributes}},
             mount_options=plan.mount_options,
             parent=self,
             access_mode=plan.access_mode,

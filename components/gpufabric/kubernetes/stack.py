@@ -11,11 +11,13 @@ from gpufabric.kubernetes.node_group import KubernetesNodeGroup
 from gpufabric.kubernetes.role_mounts import declare_mounts
 from gpufabric.plan import resolve
 from gpufabric.spec import GroupsSpec, SpecError, TrainingSpec
+from gpufabric.spec.own_storage import OwnFilesystemSpec
 
 if TYPE_CHECKING:
     from gpufabric.kubernetes.fabric_gate import FabricGate
     from gpufabric.kubernetes.job_queue import JobQueue
     from gpufabric.kubernetes.local_nvme import LocalNvme
+    from gpufabric.kubernetes.shared_filesystem import SharedFilesystem
 
 
 class KubernetesTrainingStack(ComponentResource):
@@ -75,14 +77,26 @@ class KubernetesTrainingStack(ComponentResource):
                 self.kept[group["name"]] = fabric_gate.FabricGate(
                     full_name, of_controller, ResourceOptions(parent=self, depends_on=[gate])
                 )
+        self.filesystems = {key: self._filesystem(f"{name}-{key}", key, each) for key, each in _made_here(wish).items()}
         self.mounts = declare_mounts(name, plan.storage, {}, self.groups, ResourceOptions(parent=self))
         self.profiles = {group.name: group.profile for group in plan.groups}
         self.pod_profiles = Output.from_input({key: profile.to_dict() for key, profile in self.profiles.items()})
         self.validation = Output.all(**{key: gate.verdict for key, gate in self.gates.items()})
         self.register_outputs({"pod_profiles": self.pod_profiles, "validation": self.validation})
 
+    def _filesystem(self, name: str, claim: str, wish: OwnFilesystemSpec) -> "SharedFilesystem":
+        from gpufabric.kubernetes.shared_filesystem import SharedFilesystem  # likewise
+
+        args: Any = {"claim": claim, **wish.model_dump(exclude_none=True, exclude_defaults=True)}
+        return SharedFilesystem(name, args, ResourceOptions(parent=self))
+
     def _queue(self, name: str, group: NodeGroupArgs) -> "JobQueue":
         """Beside the gate, not after it: a job may wait before there is a verdict, and after one that is bad."""
         from gpufabric.kubernetes import job_queue  # its SDK module only for those who want a queue
 
         return job_queue.JobQueue(name, {"node_group": group}, ResourceOptions(parent=self))
+
+
+def _made_here(wish: TrainingSpec) -> dict[str, OwnFilesystemSpec]:
+    """Of the file systems those whose claims do not exist."""
+    return {key: each for key, each in wish.filesystems.items() if each.source_given}

@@ -88,8 +88,34 @@ class OwnStoreArgs(BucketArgs, BucketAccessArgs):
     """One bucket that exists; roles of ``storage`` refer to it by its key under ``stores``."""
 
 
+class NfsArgs(TypedDict):
+    """A folder that an NFS server offers; every Kubernetes mounts it without a driver."""
+
+    server: str
+    """Host name or address of the server, as the nodes reach it."""
+    path: str
+    """The folder that it offers."""
+
+
+class CsiVolumeArgs(TypedDict):
+    """A volume that a CSI driver of the cluster mounts, such as a Lustre file system."""
+
+    driver: str
+    """Name of the driver, as the cluster has it."""
+    handle: str
+    """What the driver calls the volume; no other volume of the cluster has it."""
+    attributes: NotRequired[dict[str, str]]
+    """What else the driver is told, in its own words. Default: nothing."""
+
+
 class OwnFilesystemArgs(TypedDict):
     """One shared file system that exists: its key is the name of a claim (ReadWriteMany) in the namespace of the jobs."""
 
+    nfs: NotRequired[NfsArgs]
+    """A folder of an NFS server: the stack makes the claim, in the namespace ``default``. Default: the claim exists."""
+    csi: NotRequired[CsiVolumeArgs]
+    """The same of a CSI driver that the cluster has. Default: the claim exists."""
+    mount_options: NotRequired[list[str]]
+    """Options of the mount, such as ``nconnect=16``. Default: none."""
     size_gib: NotRequired[int]
     """What it holds, 1 to 100,000,000 GiB: whether a role fits. Default: not known."""

@@ -13,7 +13,7 @@ def shared_volume(
     claim: str,
     namespace: str,
     size_gib: Input[int],
-    csi: Mapping[str, Any],
+    source: Mapping[str, Any],
     mount_options: Sequence[str],
     parent: Resource,
     after: Sequence[Resource] = (),
@@ -22,8 +22,8 @@ def shared_volume(
 ) -> Output[str]:
     """A volume and the one claim that is bound to it; yields ``namespace/name`` of the claim.
 
-    What is in it outlives both (``Retain``). ``after``: what has to be there first, such as the driver. ``volume_name``: of the
-    volume in the cluster; by itself a random one.
+    What is in it outlives both (``Retain``). ``source``: ``csi`` or ``nfs`` of the volume. ``after``: what has to be there
+    first, such as the driver. ``volume_name``: of the volume in the cluster; by itself a random one.
     """
     size = Output.from_input(size_gib).apply(lambda gib: f"{gib}Gi")
     spec: dict[str, Any] = {"access_modes": [access_mode], "storage_class_name": ""}
@@ -36,7 +36,7 @@ def shared_volume(
             "capacity": {"storage": size},
             "persistent_volume_reclaim_policy": "Retain",
             "mount_options": list(mount_options),
-            "csi": dict(csi),
+            **source,
         },
         opts=ResourceOptions(parent=parent, depends_on=list(after)),
     )

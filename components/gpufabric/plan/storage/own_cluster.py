@@ -7,6 +7,7 @@ from gpufabric.local_nvme import contract
 from gpufabric.plan.collect import kept
 from gpufabric.plan.model import GroupPlan
 from gpufabric.plan.mounts.checks import access_problems, bucket_problems
+from gpufabric.plan.shared_filesystem import source_problems
 from gpufabric.plan.storage.model import BUCKET, CLAIM, FILESYSTEM, NVME, Nodes, RolePlan, SharedFilesystem, Shelf
 from gpufabric.plan.storage.parts import same_bucket_problems
 from gpufabric.plan.storage.resolve import plan_storage
@@ -34,10 +35,15 @@ def plan_own_storage(
 
 
 def store_problems(spec: TrainingSpec) -> list[Problem]:
-    """Buckets that cannot be reached as they are said."""
+    """Buckets and file systems that cannot be reached as they are said."""
     problems = []
     for key, store in spec.stores.items():
         problems += [each.below(f"stores.{key}") for each in (*bucket_problems(store), *access_problems(store))]
+    for key, system in spec.filesystems.items():
+        found = list(source_problems(system))
+        if system.mount_options and not system.source_given:
+            found.append(Problem("mount_options", "the claim exists, and its volume has its own", "leave it out, or write nfs"))
+        problems += [each.below(f"filesystems.{key}") for each in found]
     return [*problems, *same_bucket_problems({key: _name(store) for key, store in spec.stores.items()})]
 
 
