@@ -229,6 +229,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
             )
         ],
     ),
+    "a reservation for two groups": (
+        {**RESERVED, "node_groups": [{**RESERVED["node_groups"][0], "name": name, "nodes": 3} for name in ("a", "b")]},
+        {"DescribeCapacityReservations": {"CapacityReservations": [HELD]}},
+        [f"node_groups: a and b ask {RESERVATION} for 6 instances; it holds 4; ask for fewer"],
+    ),
     "a block that is an ordinary reservation": (
         BLOCK,
         {"DescribeCapacityReservations": {"CapacityReservations": [HELD]}},

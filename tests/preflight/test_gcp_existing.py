@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gpufabric.hardware import gke_minimums
 from tests.plan.gcp.test_any_value import FOUND
 from tests.preflight.google_project import (
     CLUSTER,
@@ -23,6 +24,9 @@ from tests.preflight.google_project import (
 def test_what_exists_and_fits_is_silent(project: Project) -> None:
     exist(project)
     assert says(FOUND, project) == []
+
+
+LUSTRE_FROM = gke_minimums("lustre")[-1].version
 
 
 def change_cluster(**changes: Any) -> Callable[[Project], Any]:
@@ -45,7 +49,7 @@ EXISTING: dict[str, tuple[Callable[[Project], Any], list[str]]] = {
                 "upgrade the control plane"
             ),
             (
-                "cluster.existing.name: shared: lustre works from 1.33.2-gke.4655000 on; 1.31.1-gke.1000000 is older; "
+                f"cluster.existing.name: shared: lustre works from {LUSTRE_FROM} on; 1.31.1-gke.1000000 is older; "
                 "upgrade the control plane"
             ),
         ],

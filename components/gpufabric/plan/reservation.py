@@ -1,6 +1,6 @@
 """Whether a reservation of machines, of whatever cloud, holds what the group that names it asks for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gpufabric.plan.cloud_model import CloudGroupPlan
@@ -36,3 +36,11 @@ def held_problems(
     elif found.free < group.nodes and not in_use:
         reason = f"{found.free} of {found.total} instances of {found.id} are free, the group asks for {group.nodes}"
         yield Problem(f"{path}.nodes", reason, "end what uses the others, or ask for fewer")
+
+
+def together_problems(groups: Sequence[CloudGroupPlan], name: str, total: int) -> Iterator[Problem]:
+    """Groups of one reservation that ask together for more than it holds, though each alone does not."""
+    asked = sum(group.nodes for group in groups)
+    if len(groups) > 1 and asked > total:
+        names = " and ".join(group.name for group in groups)
+        yield Problem("node_groups", f"{names} ask {name} for {asked} instances; it holds {total}", "ask for fewer")

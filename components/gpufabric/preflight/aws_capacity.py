@@ -7,6 +7,8 @@ from typing import Any
 from gpufabric.hardware.quotas import aws_quota
 from gpufabric.plan.aws import AwsStackPlan
 from gpufabric.plan.aws.reservation import Reservation, reservation_problems
+from gpufabric.plan.capacity import sharing
+from gpufabric.plan.reservation import together_problems
 from gpufabric.preflight.aws_client import Aws, AwsError
 from gpufabric.spec import Problem
 
@@ -63,6 +65,7 @@ def quotas(aws: Aws, plan: AwsStackPlan) -> Iterator[Problem]:
 
 def reservations(aws: Aws, plan: AwsStackPlan, *, in_use: bool) -> Iterator[Problem]:
     """Reservations and capacity blocks that do not serve their group."""
+    totals: dict[str, int] = {}
     for position, group in enumerate(plan.node_groups):
         wanted = group.capacity.reservation_id
         if wanted is None:
@@ -78,7 +81,12 @@ def reservations(aws: Aws, plan: AwsStackPlan, *, in_use: bool) -> Iterator[Prob
             reason = f"AWS knows no {wanted} in {plan.region}"
             yield Problem(f"{path}.capacity.id", reason, "check the id, the region, and whose account this is")
             continue
-        yield from reservation_problems(group, _read(found[0]), zone=plan.zone, path=path, in_use=in_use)
+        held = _read(found[0])
+        totals[wanted] = held.total
+        yield from reservation_problems(group, held, zone=plan.zone, path=path, in_use=in_use)
+    for wanted, groups in sharing(plan.node_groups).items():
+        if wanted in totals:
+            yield from together_problems(groups, wanted, totals[wanted])
 
 
 def _read(raw: Mapping[str, Any]) -> Reservation:

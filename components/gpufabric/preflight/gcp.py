@@ -76,12 +76,10 @@ def _reservations(questions: Questions, google: Google, plan: GcpStackPlan, *, r
             about, in_use = f"the reservation of {group.name}", group.name in running
             path = f"node_groups[{position}]"
             questions.ask(about, partial(gcp_reservations.reservation, google, plan, group, path, in_use=in_use))
-    for together in sharing(plan.node_groups).values():
-        if len(together) > 1:
-            names = {group.name for group in together}
-            groups = [group for group in plan.node_groups if group.name in names]
+    for groups in sharing(plan.node_groups).values():
+        if len(groups) > 1:
             about = f"the reservation of {' and '.join(group.name for group in groups)}"
-            questions.ask(about, partial(gcp_reservations.shared_by, plan, groups, google))
+            questions.ask(about, partial(gcp_reservations.together, google, plan, groups))
 
 
 def _networks(questions: Questions, google: Google, plan: GcpStackPlan, *, in_use: bool) -> None:

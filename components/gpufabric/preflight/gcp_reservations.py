@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from gpufabric.plan.cloud_model import Phase
+from gpufabric.plan.cloud_model import CloudGroupPlan, Phase
 from gpufabric.plan.gcp import GcpStackPlan, GkeNodePoolPlan
-from gpufabric.plan.reservation import Held, held_problems
+from gpufabric.plan.reservation import Held, held_problems, together_problems
 from gpufabric.preflight.gcp_client import Google, Json, last
 from gpufabric.preflight.questions import UnansweredError
 from gpufabric.spec import Problem
@@ -36,16 +36,13 @@ def reservation(google: Google, plan: GcpStackPlan, group: GkeNodePoolPlan, path
         yield from _blocks(google, here, block, group, path, in_use=in_use)
 
 
-def shared_by(plan: GcpStackPlan, groups: Sequence[GkeNodePoolPlan], google: Google) -> Iterator[Problem]:
-    """Several groups of one reservation, which together ask for more than it holds."""
+def together(google: Google, plan: GcpStackPlan, groups: Sequence[CloudGroupPlan]) -> Iterator[Problem]:
+    """Several groups of one reservation."""
     wanted = groups[0].capacity.reservation_id or ""
     owner, name = wanted.split("/")[1], last(wanted)
     found = google.find("compute.reservations.get", f"projects/{owner}/zones/{plan.zone}/reservations/{name}")
-    total = int(found.get("specificReservation", {}).get("count", 0)) if found else None
-    asked = sum(group.nodes for group in groups)
-    if total is not None and total < asked:
-        names = " and ".join(group.name for group in groups)
-        yield Problem("node_groups", f"{names} ask {name} for {asked} instances; it holds {total}", "ask for fewer")
+    if found is not None:
+        yield from together_problems(groups, name, int(found.get("specificReservation", {}).get("count", 0)))
 
 
 def _missing(google: Google, plan: GcpStackPlan, group: GkeNodePoolPlan, owner: str, at: str) -> Iterator[Problem]:
