@@ -177,6 +177,18 @@ def test_a_gate_that_is_kept_running_needs_more(healthy: FakeCluster, tmp_path: 
     ]
 
 
+def test_disks_that_are_formatted_need_more(healthy: FakeCluster, tmp_path: Path) -> None:
+    healthy.denied = {"create daemonsets", "create validatingadmissionpolicies", "create storageclasses"}
+    assert problems(healthy, CPU, tmp_path) == []
+    asked: dict[str, Any] = {"disk_image": "ghcr.io/acme/disks:1"}
+    lack = f"{LACK} create daemonsets.apps, create validatingadmissionpolicies.admissionregistration.k8s.io"
+    assert problems(healthy, changed(CPU, local_nvme={"train": asked}), tmp_path) == [f"{lack}; {ASK}"]
+    both = changed(CPU, validation__keep=True, local_nvme={"train": {**asked, "local_volume": True}})
+    (said,) = problems(healthy, both, tmp_path)
+    assert said.count("create validatingadmissionpolicies") == 1
+    assert "create storageclasses.storage.k8s.io" in said
+
+
 def test_a_run_that_was_raised_may_drain(healthy: FakeCluster, tmp_path: Path) -> None:
     healthy.denied = {"create pods/eviction"}
     assert problems(healthy, CPU, tmp_path) == []

@@ -170,6 +170,14 @@ mount_it() {
 
 make_file_system() { mkfs.xfs -q "$@"; }
 
+# A name that an array had before it was stopped; where no udev takes it away, mdadm takes it for another device.
+forget_name() {
+  link=/dev/md/$LABEL
+  if [ -L "$link" ] && [ ! -e "/sys/class/block/$(basename "$(readlink -f "$link")")/md/array_state" ]; then
+    rm -f "$link"
+  fi
+}
+
 array_on() {
   array=$(holders_of "$1" | grep '^md' | head -n 1 || true)
   [ -z "$array" ] || echo "/dev/$array"
@@ -192,6 +200,7 @@ create() {
     return
   fi
   say "an array (RAID0) of $total disks: $all"
+  forget_name
   # shellcheck disable=SC2086  # one word for each disk
   mdadm --create "/dev/md/$LABEL" --run --level=0 --raid-devices="$total" --homehost=any --name="$LABEL" $all >&2
   array=$(array_on "${disks%%"$line"*}")
@@ -208,6 +217,7 @@ assemble() {
     array=''
   fi
   if [ -z "$array" ]; then
+    forget_name
     # shellcheck disable=SC2086
     said=$(mdadm --assemble "/dev/md/$LABEL" $all 2>&1) ||
       die "the array of $all cannot be started: $said. Nothing was changed"
@@ -243,7 +253,8 @@ bring_up() {
     esac
   done
   all=$(joined "$disks")
-  anew="to start anew and lose what is on them, on this node: wipefs --all $all"
+  running=$(for disk in $disks; do array_on "$disk"; done | sort -u)
+  anew="to start anew and lose what is on them, on this node: ${running:+mdadm --stop $(joined "$running") && }wipefs --all $all"
   [ -z "$wrong" ] || die "${wrong}No disk of this node was changed"
   [ "$count" = - ] || [ "$count" -eq "$total" ] ||
     die "$total disks are here ($all), and disks says $count. No disk of this node was changed"
