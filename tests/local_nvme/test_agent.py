@@ -55,7 +55,7 @@ def test_what_was_told_long_ago_is_told_again(tmp_path: Path, monkeypatch: pytes
     told: list[int | None] = []
     now = iter([0.0, 10.0, 400.0])
     monkeypatch.setattr(agent, "size_gib", lambda _: 28000)
-    monkeypatch.setattr(agent.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr("time.monotonic", lambda: next(now, 500.0))
     one = Agent(tmp_path, told.append)
     for _ in range(3):
         one.step()

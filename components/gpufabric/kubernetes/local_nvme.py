@@ -85,7 +85,11 @@ class LocalNvme(ComponentResource):
         made = DaemonSet(
             f"{name}-daemon-set",
             # No waiting: a node whose disks are refused says so in its pod, and the others are used meanwhile.
-            metadata={**self._meta(), "annotations": {"pulumi.com/skipAwait": "true"}},
+            # Foreground: its pods end before their account goes, so that the agent can take its label back.
+            metadata={
+                **self._meta(),
+                "annotations": {"pulumi.com/skipAwait": "true", "pulumi.com/deletionPropagationPolicy": "foreground"},
+            },
             spec=dict(plan.daemon_set_spec),
             opts=ResourceOptions(parent=self, depends_on=before, delete_before_replace=True),
         )
