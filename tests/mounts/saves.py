@@ -87,8 +87,12 @@ def main() -> int:
     """Print the table of one run: ``python3 -m tests.mounts.saves [MIB]``; ``make bench`` does."""
     size = int(sys.argv[1]) if len(sys.argv) > 1 else 256
     with tempfile.TemporaryDirectory() as folder:
-        print(table(list(saves(Path(folder), size * MIB, (25, 50, 100)))), flush=True)
-    return 0
+        found = list(saves(Path(folder), size * MIB, (25, 50, 100)))
+    print(table(found), flush=True)
+    if all(each.equal for each in found):
+        return 0
+    print("a file in the bucket is not what was written", file=sys.stderr)
+    return 1
 
 
 if __name__ == "__main__":
