@@ -1,5 +1,6 @@
 """The plan of a mount: rclone's flags and file, who may do what, and every wish that would lose or hide something."""
 
+import re
 from typing import Any
 
 import pytest
@@ -37,7 +38,9 @@ def flags(plan: CachedMountPlan | BucketMountPlan) -> dict[str, str]:
 def test_the_version_that_nodes_run_is_the_one_that_the_tests_build() -> None:
     (built,) = [each for each in read_programs() if each.name == "rclone"]
     assert rclone_image().version == built.version
-    assert rclone_image().image.endswith(f":{built.version}")
+    repository, _, rest = rclone_image().image.partition(":")
+    assert repository == "docker.io/rclone/rclone"
+    assert re.fullmatch(rf"{re.escape(built.version)}@sha256:[0-9a-f]{{64}}", rest)
     assert containers(cached())["mount"]["image"] == rclone_image().image
 
 
