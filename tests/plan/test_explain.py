@@ -54,6 +54,20 @@ def test_eight_h100_on_infiniband() -> None:
     assert kept == "the controller train-controller closes nodes that are not Ready and validates those that come later"
 
 
+def test_what_becomes_of_local_disks_is_said() -> None:
+    assert "local NVMe" not in said(H100)
+    disks = {"path": "/mnt/nvme", "size_gib": 14000}
+    group = {**H100["node_groups"][0], "local_disk": disks}  # type: ignore[index]
+    wish = {"disk_image": "registry.example/disks:1", "disks": 8}
+    spec = {**H100, "node_groups": [group], "local_nvme": {"train": wish}}
+    assert said(spec)["local NVMe"] == (
+        "the 8 empty NVMe disks of each node are striped, formatted (xfs) and mounted at /mnt/nvme",
+        "a disk with anything on it is refused",
+    )
+    wiped = said({**spec, "local_nvme": {"train": {**wish, "wipe": ["/dev/disk/by-id/nvme-OLD*"]}}})["local NVMe"]
+    assert wiped[1] == "what is on /dev/disk/by-id/nvme-OLD* is lost (wipe)"
+
+
 def test_the_hold_is_said() -> None:
     assert said(H100)["hold"] == ("closed nodes are not tainted", "only pods with the profile's admission stay off them")
     assert said(H100)["busy nodes"][0].startswith("left as they are (outcome deferred)")

@@ -55,13 +55,23 @@ def _parts(group: GroupPlan) -> Iterator[Line]:
 def _own_cluster(plan: StackPlan) -> Iterator[tuple[str, tuple[Line, ...]]]:
     """First the roles of storage, where there are any, then each group."""
     if not plan.storage:
-        yield from (explain_group(group, _existing(group)) for group in plan.groups)
+        yield from (explain_group(group, (*_existing(group), *_disks(plan, group))) for group in plan.groups)
         return
     from gpufabric.plan.storage.explain import role_lines, speed_lines  # only for stacks that have roles
 
     yield f"{plan.stack}: storage", tuple(role_lines(plan.storage))
     for group in plan.groups:
-        yield explain_group(group, (*_existing(group), *speed_lines(plan.storage, group.name)))
+        yield explain_group(group, (*_existing(group), *_disks(plan, group), *speed_lines(plan.storage, group.name)))
+
+
+def _disks(plan: StackPlan, group: GroupPlan) -> Iterator[Line]:
+    """What becomes of the local disks of a group's nodes."""
+    wish = plan.local_nvme.get(group.name)
+    if wish is None:
+        return
+    which = f"the {wish.disks} empty NVMe disks" if wish.disks else "empty NVMe disks"
+    cleared = f"what is on {', '.join(wish.wipe)} is lost (wipe)" if wish.wipe else "a disk with anything on it is refused"
+    yield Line("local NVMe", f"{which} of each node are striped, formatted (xfs) and mounted at {wish.node_path}", cleared)
 
 
 def _existing(group: GroupPlan) -> Iterator[Line]:
