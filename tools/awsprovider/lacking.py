@@ -1,7 +1,8 @@
-"""Answers for what moto lacks (gaps.toml): collections that it does not have, and members that it forgets."""
+"""Answers for what moto lacks (gaps.toml): collections that it does not have, members that it forgets or makes up."""
 
 import hashlib
 import json
+import re
 import threading
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,8 @@ from xml.sax.saxutils import escape
 
 from tools.judge.aws.model import service_model
 from tools.judge.shapes import Call
+
+_NO_TAGS = b"<Tags></Tags>"
 
 
 @dataclass(frozen=True)
@@ -44,15 +47,40 @@ class Lacking:
         return None
 
     def complete(self, call: Call, body: bytes) -> bytes:
-        """Moto's answer with the members that it forgot."""
+        """Moto's answer with the members that it forgot, and without those that it made up."""
+        if not body.startswith(b"{"):
+            return self._tagged(call, self._without(call, body))
         for row in _rows("forgets"):
-            if row["service"] != call.service or not body.startswith(b"{"):
+            if row["service"] != call.service:
                 continue
             written = json.loads(body)
             completed = {name: self._completed(row, call, each) for name, each in written.items() if name in row["answers"]}
             if any(each != written[name] for name, each in completed.items()):
                 self.used.add(row["why"])
                 body = json.dumps({**written, **completed}, default=_seconds).encode()
+        return body
+
+    def _without(self, call: Call, body: bytes) -> bytes:
+        for row in _rows("makes_up"):
+            if (row["service"], row["operation"]) == (call.service, call.operation):
+                body, found = re.subn(row["part"].encode(), b"", body)
+                self.used.update([row["why"]] if found else [])
+        return body
+
+    def _tagged(self, call: Call, body: bytes) -> bytes:
+        for row in _rows("forgets_tags"):
+            if [call.service, call.operation] == row["create"]:
+                asked: Any = dict(call.members)
+                for name in row["at"].split("."):
+                    asked = asked.get(name, {})
+                with self._lock:
+                    self._kept[row["why"], row["of"].format_map(call.members)] = {"Tags": asked or []}
+            elif [call.service, call.operation] == row["list"] and _NO_TAGS in body:
+                with self._lock:
+                    kept = self._kept.get((row["why"], call.members[row["by"]]), {}).get("Tags", [])
+                self.used.update([row["why"]] if kept else [])
+                tags = "".join(f"<Tag><Key>{escape(t['Key'])}</Key><Value>{escape(t['Value'])}</Value></Tag>" for t in kept)
+                body = body.replace(_NO_TAGS, f"<Tags>{tags}</Tags>".encode())
         return body
 
     def _completed(self, row: Mapping[str, Any], call: Call, found: Any) -> Any:

@@ -21,6 +21,8 @@ _ASKED = ("olds", "news", "properties", "old_inputs", "inputs")
 _ANSWERED = ("inputs", "properties")
 _PATHS_ASKED = ("ignoreChanges",)
 _PATHS_ANSWERED = ("replaces", "stables", "diffs", "deleteBeforeReplace")
+# What the bridge keeps beside a state: how Terraform's differs from it. Under other names and without empty lists it is untrue.
+_DIFFERENCE = "__pulumi_raw_state_delta"
 _CALLS = ("CheckConfig", "DiffConfig", "Configure", "Check", "Diff", "Create", "Update", "Delete", "Read", "Invoke", "Cancel")
 
 
@@ -100,6 +102,7 @@ def _translate(message: Any, fields: tuple[str, ...], known: Pairs, direction: A
         held = getattr(message, name)
         if isinstance(held, struct_pb2.Struct) and message.HasField(name):
             translated = direction(json_format.MessageToDict(held), known)
+            translated.pop(_DIFFERENCE, None)
             held.Clear()
             json_format.ParseDict(translated, held)
 

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pulumi import ComponentResource, Output, ResourceOptions, get_stack
+from pulumi import ComponentResource, Output, Resource, ResourceOptions, get_stack
 
 from gpufabric.kubernetes.args import FabricGateArgs, KubernetesTrainingStackArgs, NcclValidationArgs, NodeGroupArgs
 from gpufabric.kubernetes.nccl_validation import NcclValidation
 from gpufabric.kubernetes.node_group import KubernetesNodeGroup
-from gpufabric.kubernetes.role_mounts import declare_mounts
 from gpufabric.plan import resolve
 from gpufabric.spec import GroupsSpec, SpecError, TrainingSpec
 from gpufabric.spec.own_storage import OwnFilesystemSpec
@@ -78,7 +77,11 @@ class KubernetesTrainingStack(ComponentResource):
                     full_name, of_controller, ResourceOptions(parent=self, depends_on=[gate])
                 )
         self.filesystems = {key: self._filesystem(f"{name}-{key}", key, each) for key, each in _made_here(wish).items()}
-        self.mounts = declare_mounts(name, plan.storage, {}, self.groups, ResourceOptions(parent=self))
+        self.mounts: dict[str, Resource] = {}
+        if plan.storage:
+            from gpufabric.kubernetes.role_mounts import declare_mounts  # only for stacks that have roles
+
+            self.mounts = declare_mounts(name, plan.storage, {}, self.groups, ResourceOptions(parent=self))
         self.profiles = {group.name: group.profile for group in plan.groups}
         self.pod_profiles = Output.from_input({key: profile.to_dict() for key, profile in self.profiles.items()})
         self.validation = Output.all(**{key: gate.verdict for key, gate in self.gates.items()})

@@ -1,6 +1,6 @@
 """From a wish to a plan. All problems of a spec are found here and reported together, before any resource is registered."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gpufabric.plan.also import plan_also, unused_floor_problems
@@ -13,7 +13,6 @@ from gpufabric.plan.health import health_problems, plan_health
 from gpufabric.plan.images import image_problems
 from gpufabric.plan.inside import kept_problems, plan_inside, single_node_problems
 from gpufabric.plan.job_preflight import preflight_container, preflight_problems
-from gpufabric.plan.local_nvme import of_groups
 from gpufabric.plan.memtest import memtest_container, memtest_problems
 from gpufabric.plan.model import GroupPlan, StackPlan
 from gpufabric.plan.names import gate_names
@@ -24,6 +23,7 @@ from gpufabric.spec import GateSpec, NodeGroupSpec, Problem, QueueSpec, SpecErro
 
 if TYPE_CHECKING:
     from gpufabric.plan.storage.model import RolePlan
+    from gpufabric.spec.local_nvme import LocalNvmeSpec
 
 
 def resolve(spec: TrainingSpec, stack: str) -> StackPlan:
@@ -55,7 +55,11 @@ def resolve(spec: TrainingSpec, stack: str) -> StackPlan:
         from gpufabric.plan.storage.own_cluster import plan_own_storage  # only for stacks that have roles
 
         roles = plan_own_storage(spec, plans, stack, problems)
-    local_nvme = kept(problems, lambda: of_groups(spec)) or {}
+    local_nvme: Mapping[str, LocalNvmeSpec] = {}
+    if spec.local_nvme:
+        from gpufabric.plan.local_nvme import of_groups  # only for stacks that have it
+
+        local_nvme = kept(problems, lambda: of_groups(spec)) or {}
     if problems := problems or unused_floor_problems(spec.validation, plans):
         raise SpecError(problems)
     if roles:
