@@ -45,8 +45,21 @@ SPREAD = ("pure", "component", "judged")
 # an idle cluster takes a third of a core.
 # tests/mounts is a third one, with tests/local_nvme: they need no cluster, and mostly wait for uploads.
 LANES: dict[str, list[str]] = {
-    "test": "gcp reserve aws queue mounts claims node_check local_nvme cluster gate hold wheel".split(),
-    "test2": "controller torch localise faults".split(),
+    "test": [
+        "gcp",
+        "reserve",
+        "aws",
+        "queue",
+        "mounts",
+        "claims",
+        "node_check",
+        "local_nvme",
+        "cluster",
+        "gate",
+        "hold",
+        "wheel",
+    ],
+    "test2": ["controller", "torch", "localise", "faults"],
 }
 
 

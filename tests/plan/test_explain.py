@@ -57,7 +57,7 @@ def test_eight_h100_on_infiniband() -> None:
 def test_what_becomes_of_local_disks_is_said() -> None:
     assert "local NVMe" not in said(H100)
     disks = {"path": "/mnt/nvme", "size_gib": 14000}
-    group = {**H100["node_groups"][0], "local_disk": disks}  # type: ignore[index]
+    group = {**H100["node_groups"][0], "local_disk": disks}
     wish = {"disk_image": "registry.example/disks:1", "disks": 8}
     spec = {**H100, "node_groups": [group], "local_nvme": {"train": wish}}
     assert said(spec)["local NVMe"] == (
