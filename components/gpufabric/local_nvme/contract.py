@@ -5,7 +5,6 @@ asks for such a folder (``hostPath``, type ``Directory``) waits until the file s
 beside it, to the node's root disk.
 """
 
-from pathlib import Path
 from typing import Final
 
 NODE_PATH: Final = "/mnt/gpufabric/nvme"
@@ -32,12 +31,5 @@ LABEL_GIB: Final = "gpufabric.dev/local-nvme-gib"
 """Node label: size of the file system, whole GiB. Only there while it is mounted."""
 FIELD_MANAGER: Final = "gpufabric-local-nvme"
 
-_SHIPPED_TOO: Final = ("validation/api.py",)
-
-
-def shipped_files() -> dict[str, str]:
-    """Key of the ConfigMap -> text. Keys hold no slashes: ``local_nvme.agent.py`` is ``local_nvme/agent.py``."""
-    package = Path(__file__).parent.parent
-    ours = sorted(each for each in Path(__file__).parent.iterdir() if each.suffix in {".py", ".sh"})
-    files = [*ours, *(package / each for each in _SHIPPED_TOO)]
-    return {file.relative_to(package).as_posix().replace("/", ".", 1): file.read_text("utf-8") for file in files}
+SHIPPED_TOO: Final = ("validation/api.py",)
+"""What is shipped of another room, beside all of this one."""

@@ -6,7 +6,6 @@ only what is mounted *below* a pod's mount reaches it later: after a crash the b
 folder is read-only, so that nothing can be written into ``files`` while no bucket is there.
 """
 
-from pathlib import Path
 from typing import Final
 
 HOST_ROOT: Final = "/run/gpufabric/mounts"
@@ -54,15 +53,8 @@ REPORT_FILES: Final = "dirty_files"
 REPORT_BYTES: Final = "dirty_bytes"
 REPORT_NODE: Final = "node"
 
-_SHIPPED_TOO: Final = ("validation/api.py", "validation/files.py", "validation/prometheus.py")
-
-
-def shipped_files() -> dict[str, str]:
-    """Key of the ConfigMap -> text. Keys hold no slashes: ``mounts.agent.py`` is ``mounts/agent.py``."""
-    package = Path(__file__).parent.parent
-    ours = sorted(each for each in Path(__file__).parent.iterdir() if each.suffix in {".py", ".sh"})
-    files = [*ours, *(package / each for each in _SHIPPED_TOO)]
-    return {file.relative_to(package).as_posix().replace("/", ".", 1): file.read_text("utf-8") for file in files}
+SHIPPED_TOO: Final = ("validation/api.py", "validation/files.py", "validation/prometheus.py")
+"""What is shipped of another room, beside all of this one."""
 
 
 def report_name(mount: str, node: str) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from gpufabric.hardware.local_nvme import nvme_models
 from gpufabric.local_nvme import contract
+from gpufabric.plan.agents import TOKEN_MOUNT, program_items, token_volume
 from gpufabric.plan.daemons import TOLERATIONS
 from gpufabric.plan.profile import tolerate
 from gpufabric.spec.local_nvme import LocalNvmeSpec
@@ -101,19 +102,16 @@ def _agent(wish: LocalNvmeSpec) -> dict[str, Any]:
         "volumeMounts": [
             {"name": "node", "mountPath": _parent(wish), "mountPropagation": "HostToContainer", "readOnly": True},
             {"name": "programs", "mountPath": contract.LIB_DIR, "readOnly": True},
-            {"name": "token", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True},
+            dict(TOKEN_MOUNT),
         ],
     }
 
 
 def _volumes(wish: LocalNvmeSpec, object_name: str, files: Mapping[str, str]) -> list[dict[str, Any]]:
-    items = [{"key": key, "path": f"gpufabric/{key.replace('.', '/', 1)}"} for key in sorted(files)]
-    token = {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}}
-    authority = {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}}
     return [
         {"name": "node", "hostPath": {"path": _parent(wish), "type": "DirectoryOrCreate"}},
         {"name": "dev", "hostPath": {"path": "/dev", "type": "Directory"}},
         {"name": "proc", "hostPath": {"path": "/proc", "type": "Directory"}},
-        {"name": "programs", "configMap": {"name": object_name, "items": items}},
-        {"name": "token", "projected": {"sources": [token, authority]}},
+        {"name": "programs", "configMap": {"name": object_name, "items": program_items(files)}},
+        token_volume(),
     ]

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpufabric.hardware.machines import machines
 from gpufabric.local_nvme import contract
+from gpufabric.plan.agents import shipped_files
 from gpufabric.plan.gate import digest
 from gpufabric.plan.images import unpinned
 from gpufabric.plan.local_nvme.daemon_set import daemon_set
@@ -47,7 +48,7 @@ def resolve_local_nvme(wish: LocalNvmeSpec, stack: str) -> LocalNvmePlan:
         raise SpecError(problems)
     cluster_name = dns_label(f"gpufabric-{stack_slug(stack)}-nvme-{wish.name}")
     namespace, name = wish.namespace or cluster_name, f"nvme-{wish.name}"
-    files = contract.shipped_files()
+    files = shipped_files("local_nvme", contract.SHIPPED_TOO)
     return LocalNvmePlan(
         namespace=namespace,
         own_namespace=wish.namespace is None,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufabric.mounts import contract
+from gpufabric.plan.agents import TOKEN_MOUNT, program_items, token_volume
 from gpufabric.plan.daemons import TOLERATIONS
 from gpufabric.spec.mounts import MountSpec
 
@@ -117,7 +118,7 @@ def _agent(parts: MountParts) -> dict[str, Any]:
         ]
         mounts += [
             {"name": "cache", "mountPath": contract.CACHE_DIR, "readOnly": True, **_below(parts)},
-            {"name": "token", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True},
+            dict(TOKEN_MOUNT),
         ]
     probe = {"httpGet": {"path": "/healthz", "port": "metrics"}}
     return {
@@ -142,9 +143,7 @@ def _agent(parts: MountParts) -> dict[str, Any]:
 
 def _volumes(parts: MountParts) -> list[dict[str, Any]]:
     config = {"key": "rclone.conf", "path": "rclone.conf"}
-    items = [
-        {"key": key, "path": f"gpufabric/{key.replace('.', '/', 1)}"} for key in sorted(parts.files) if key != config["key"]
-    ]
+    items = program_items(key for key in parts.files if key != config["key"])
     volumes: list[dict[str, Any]] = [
         {"name": "mounts", "hostPath": {"path": contract.HOST_ROOT, "type": "DirectoryOrCreate"}},
         {"name": "programs", "configMap": {"name": parts.object_name, "items": items}},
@@ -152,11 +151,9 @@ def _volumes(parts: MountParts) -> list[dict[str, Any]]:
         {"name": "run", "emptyDir": {}},
     ]
     if parts.cache_path:
-        token = {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}}
-        authority = {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}}
         volumes += [
             {"name": "cache", "hostPath": _cache(parts.cache_path, must_exist=parts.cache_must_exist)},
-            {"name": "token", "projected": {"sources": [token, authority]}},
+            token_volume(),
         ]
     return [*volumes, dict(parts.credentials_volume)] if parts.credentials_volume else volumes
 

@@ -6,6 +6,7 @@ from typing import Any
 from gpufabric.hardware.bucket_drivers import RCLONE
 from gpufabric.hardware.rclone import MountPreset, mount_preset, rclone_image
 from gpufabric.mounts import contract
+from gpufabric.plan.agents import shipped_files
 from gpufabric.plan.gate import digest
 from gpufabric.plan.mounts import rclone
 from gpufabric.plan.mounts.checks import bucket_mount_problems, cache_problems, mount_problems
@@ -57,7 +58,7 @@ def resolve_bucket_mount(wish: BucketMountSpec, stack: str) -> BucketMountPlan |
 def _common(
     wish: MountSpec, stack: str, set_to: MountPreset, flags: Sequence[str], *, cache_path: str | None, drain_seconds: int
 ) -> dict[str, Any]:
-    files = contract.shipped_files()
+    files = shipped_files("mounts", contract.SHIPPED_TOO)
     files["rclone.conf"] = rclone.config_text(wish.bucket, set_to, from_secret=wish.credentials_secret is not None)
     env, volume = rclone.credentials(wish.bucket, wish.credentials_secret)
     name = f"mount-{wish.name}"
